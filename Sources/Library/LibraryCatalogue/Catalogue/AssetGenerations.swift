@@ -1,5 +1,5 @@
-// Counts the commits that changed an asset, so that a cache drops what follows from this asset, and keeps the rest while
-// a scan or a client changes others. Assets are counted in groups: a count for each would need memory for every asset.
+// Counts the commits that changed an asset, so that a cache invalidates only the entries of changed assets while a scan
+// or a client changes others. Assets share counts in groups: a count for each asset would need memory for all of them.
 //
 //     commit -> CommitCounter -> the history since the last commit -> the groups of its assets
 //
@@ -19,9 +19,9 @@ final class AssetGenerations: Sendable {
   }
 
   private let groups = (0..<groupCount).map { _ in Group() }
-  /// Commits of which it is not known what they changed.
+  /// The number of commits whose changed assets are unknown. They count for every asset.
   private let unknown = Atomic<UInt64>(0)
-  /// The token of the last commit that was counted. Written only on the writer's queue.
+  /// The token of the last counted commit. Written only on the writer's queue.
   private let token = Atomic<Int64>(.min)
 
   func generation(of identifier: LocalIdentifier) -> AssetGeneration {
@@ -31,7 +31,7 @@ final class AssetGenerations: Sendable {
       unknown: unknown.load(ordering: .acquiring))
   }
 
-  /// Whether no commit since may have changed the asset. Not for a generation of the whole library.
+  /// Whether no commit since this generation can have changed the asset. Not for a generation of the whole library.
   func isCurrent(group: Int, count: UInt64, unknown: UInt64) -> Bool {
     self.unknown.load(ordering: .acquiring) == unknown && groups[group].commits.load(ordering: .acquiring) == count
   }
@@ -44,8 +44,8 @@ final class AssetGenerations: Sendable {
     do {
       let current = try Catalogue.changeToken(db).number
       let last = token.exchange(current, ordering: .relaxed)
-      // Either it changed something that the history does not list, or it is the first one since the start, and the token
-      // before it is not known.
+      // Without a new token, the commit changed something that the history does not list. For the first commit since
+      // the start, the token before it is unknown.
       guard last < current, last != .min else { return countUnknown() }
       let changed = try String.fetchAll(db.cachedStatement(sql: Self.changedAssets), arguments: [last])
       guard changed.count <= Self.maximumAssets else { return countUnknown() }

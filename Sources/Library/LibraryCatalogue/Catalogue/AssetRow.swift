@@ -64,7 +64,7 @@ enum AssetRow {
     asset.isAnimated = row[column: .isAnimated]
     asset.isLongExposure = row[column: .isLongExposure]
     asset.isRenderable = row[column: .isRenderable]
-    // Those that a user set are in the picture, which is missing.
+    // A user's regions lie in the picture. The video is shown because the picture is missing.
     let hasPictureRegions = asset.mediaType == .video && asset.userFields.contains(.regions)
     asset.regions = hasPictureRegions ? [] : RegionList.readableRegions(row[column: .regions])
     if !principal.mayReadNames {

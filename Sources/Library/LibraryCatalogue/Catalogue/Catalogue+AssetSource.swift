@@ -20,7 +20,7 @@ extension Catalogue: AssetSource {
     try assets(named: [identifier], in: library, for: principal, db)[0]
   }
 
-  /// Made once: each image request that no cache answers runs it.
+  /// Built once, because each image request that no cache answers runs it.
   private static let assetByIdentifier = """
     SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
     WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?

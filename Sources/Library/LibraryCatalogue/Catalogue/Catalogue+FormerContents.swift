@@ -3,26 +3,28 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// How long a content stays noted, unless requests may take longer. A task that began before a change has ended by then,
-  /// so it can't store a picture after the removal; and assets that come back soon, from the trash or by a restored edit, keep their pictures.
+  /// How long a content stays recorded before its cached pictures are removed, unless requests may take longer. Tasks
+  /// that began before the change have ended by then, so they can't store a picture after the removal. Assets that come
+  /// back soon, from the trash or by a restored edit, keep their pictures.
   package static let formerContentDelay = Duration.seconds(600)
 
-  /// A content that an asset has left, and when, in milliseconds since 1970.
+  /// A content that an asset no longer has.
   package struct FormerContent: Sendable {
     package let content: String
+    /// When the asset lost it, in milliseconds since 1970.
     let since: Int64
   }
 
-  /// Contents that an asset left at least `delay` ago, oldest first: everything that was made of them may be
-  /// removed. Another asset may still have one of them, as equal objects of a bucket do; then it is made again. They are
-  /// returned again until `forget`.
+  /// Contents that an asset lost at least `delay` ago, oldest first. Everything derived from them may be removed. If
+  /// another asset still has the same content, as equal objects of a bucket do, its pictures are rendered again.
+  /// Contents are returned until `forget` removes them.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func formerContents(
     limit: Int, delay: Duration = formerContentDelay, now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
   ) throws(AssetSourceError) -> [FormerContent] {
     let end = now - delay.components.seconds * 1000
-    // Those of the future are of a clock that was ahead.
+    // Dates in the future were written while the clock was ahead.
     return try read { db in
       try Row.fetchAll(
         db.cachedStatement(
@@ -32,7 +34,8 @@ extension Catalogue {
     }
   }
 
-  /// Removes contents from the table, except those that were noted again since: nothing that was made of them is left.
+  /// Removes contents from the table after everything derived from them was removed. A content that was recorded again
+  /// since stays.
   package func forget(_ contents: [FormerContent]) throws(AssetSourceError) {
     try writeMaintenance { db in
       let statement = try db.cachedStatement(sql: "DELETE FROM formerContent WHERE content = ? AND since = ?")

@@ -3,10 +3,10 @@ import Foundation
 import GRDB
 import PhotoModel
 
-/// The key that a new catalogue gets, and that its copies keep. Content versions, change tokens, cursors and the name of
-/// the trash in a bucket are made with it. A catalogue that lost it is not used, and no repair makes another one: with a
-/// key that others know, callers could read what tokens and cursors hide, and with a new one the trash in a bucket would
-/// be that of another catalogue.
+/// The catalogue's key: random, created with the catalogue and kept by its copies. Content versions, change tokens,
+/// cursors and the name of the trash in a bucket are derived from it. A catalogue that lost its key is not opened, and
+/// a repair does not create another one: with a known key, callers could read what tokens and cursors hide, and with a
+/// new key the trash in a bucket would belong to another catalogue.
 extension Catalogue {
   /// `nil` if the key is lost.
   static func storedKey(_ db: Database) throws -> Data? {
@@ -20,8 +20,7 @@ extension Catalogue {
     return key
   }
 
-  /// A name of this catalogue and its copies that no other catalogue has: 16 hexadecimal digits. It reveals nothing
-  /// else.
+  /// A name that only this catalogue and its copies have: 16 hexadecimal digits. It reveals nothing about the key.
   package func uniqueName() throws(AssetSourceError) -> String {
     let key = try read { try Self.contentKey($0) }
     return HMACSHA256.code(of: "the name of a catalogue".utf8, key: key).prefix(8).hexadecimal

@@ -1,13 +1,12 @@
-// The file systems that the last complete scan and later scans met. They are one JSON value of the catalogue: there are
-// only a few, no query needs them, they are as durable as the rows that they protect, and every copy of the catalogue
-// includes them.
+// The file systems that the last complete scan and later scans found. They are stored in the catalogue, as one JSON
+// value, because then they are as durable as the rows that they protect, and every copy of the catalogue includes them.
 
 import Foundation
 import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// The file systems that the last complete scan and later scans met; empty before the first scan.
+  /// The file systems that the last complete scan and later scans found; empty before the first scan.
   package func mounts() throws(AssetSourceError) -> [KnownMount] {
     guard let mounts = try readableMounts() else {
       throw .catalogueFailed("the list of file systems can't be read; a full scan that misses no file writes it again")
@@ -26,7 +25,7 @@ extension Catalogue {
     return try? JSONDecoder().decode([KnownMount].self, from: Data(text.utf8))
   }
 
-  /// Stores the file systems that scans met, if they differ from the stored ones. This is not a change of the
+  /// Stores the file systems that scans found, if they differ from the stored ones. This is not a change of the
   /// library: it creates no token.
   package func recordMounts(_ mounts: [KnownMount]) throws(AssetSourceError) {
     guard try readableMounts() != mounts else { return }

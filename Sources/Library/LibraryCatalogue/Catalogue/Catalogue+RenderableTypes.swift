@@ -3,7 +3,7 @@ import ImageCodec
 import PhotoModel
 
 extension Catalogue {
-  /// The types that were recorded last; `nil` if none were.
+  /// The uniform types that the last call of ``setRenderableTypes(_:)`` recorded; `nil` if there was none.
   func recordedRenderableTypes() throws(AssetSourceError) -> Set<String>? {
     let types = try read { db in try Self.renderableTypes(db) }
     return types.isEmpty ? nil : types
@@ -14,10 +14,9 @@ extension Catalogue {
     return Set((names ?? "").split(separator: " ").map(String.init))
   }
 
-  /// Records which uniform types have a decoder (``MediaFormat/renderableTypes(with:)``). For types that were added or
-  /// removed since the last call, all assets are updated, and placeholders are made again. Assets of other types are not
-  /// touched: a RAW file without a preview can't be rendered, although its type can. Which RAW files have a preview is
-  /// not recorded, so the next full scan reads all files again after a change of ``SourceFormat/raw``. That is not a
+  /// Records which uniform types have a decoder (``MediaFormat/renderableTypes(with:)``), and updates the assets of
+  /// types that were added or removed since the last call; missing placeholders of these are tried again. Assets of
+  /// other types are not touched: a RAW file without a preview can't be rendered although its type can. This is not a
   /// change of the library: it creates no token.
   package func setRenderableTypes(_ types: Set<String>) throws(AssetSourceError) {
     let names = types.sorted().joined(separator: " ")
@@ -38,7 +37,7 @@ extension Catalogue {
       let raw = SourceFormat.raw.uniformTypeIdentifier
       guard let recorded, recorded.contains(raw) != types.contains(raw) else { return }
       if types.contains(raw) {
-        // Sensor data can now be developed: a RAW file needs no preview.
+        // Sensor data can be developed now, so a RAW file needs no preview.
         try db.execute(
           sql: "UPDATE asset SET hasDecoder = 1 WHERE isRAW = 1 AND hasDecoder = 0 AND \(isOneOf(types.sorted()))",
           arguments: StatementArguments(types.sorted()))

@@ -1,12 +1,13 @@
-// Decides which of two assets a path belongs to, when one file took the path of another one that is gone: a program
-// wrote the new content to a temporary file, which was indexed, and gave it the name of the original; or somebody
-// renamed one photograph over another one.
+// Decides which of two assets a path belongs to, when one known file took the path of another one that is gone: either
+// a program wrote the new content to a temporary file, which a scan indexed, and renamed it to the name of the
+// original; or a user renamed one photograph to the name of another one. It depends on which of the two assets have
+// user values (properties that users set, and album memberships):
 //
-//     the file at the path has nothing that a user made -> the asset of the path stays, with the new content
-//     only that file has                                -> its asset moves to the path
-//     both have                                         -> the asset of the path stays, and takes over what it lacks
+//     not that of the renamed file   -> the former asset keeps the path, with the new content
+//     only that of the renamed file  -> the renamed file's asset gets the path
+//     both                           -> the former asset keeps the path, and adopts the user values that it lacks
 //
-// A RAW file or a video that belongs to a picture is different: see `companionKeepsPath`.
+// For companions, the RAW file or the video of a picture, see `companionKeepsPath`.
 
 import Foundation
 import GRDB
@@ -14,7 +15,7 @@ import PhotoModel
 
 /// The result of restoring the paths of files that had lost them.
 package struct RestoredPaths: Sendable {
-  /// An asset of which only what users made of it is left, in another one.
+  /// Two assets that were merged: the kept one has adopted the user values of the removed one.
   package struct JoinedAsset: Sendable {
     package let path: [UInt8]
     package let kept: LocalIdentifier
@@ -23,13 +24,13 @@ package struct RestoredPaths: Sendable {
 
   /// The rows that have their path again.
   package fileprivate(set) var rows: Set<Int64> = []
-  /// The rows that lost it to them, and whose files are somewhere else.
+  /// The rows that lost their path to one of `rows`; their files have another path, which is not known yet.
   package fileprivate(set) var cleared: [Int64] = []
   package fileprivate(set) var joined: [JoinedAsset] = []
 }
 
 extension Catalogue {
-  /// Gives files that are gone their former paths back, unless a path should go to the asset of the file that has it.
+  /// Gives rows of missing files their former paths back, unless the asset of the file that has taken a path keeps it.
   ///
   /// - Parameters:
   ///   - files: rows of missing files, with the freshly probed files at their former paths.
@@ -51,7 +52,7 @@ extension Catalogue {
 }
 
 extension AssetWriter {
-  /// Gives a row its former path back, and stores what was found there, unless the path goes to the other asset.
+  /// Gives a row its former path back and stores the file found there, unless the other asset keeps the path.
   fileprivate mutating func restorePath(
     ofRow row: Int64, _ found: ProbedFile, _ restored: inout RestoredPaths
   ) throws {
@@ -65,11 +66,11 @@ extension AssetWriter {
       let role = (file[3] as String?).flatMap(FileRole.init)
       guard try isPrimary || companionKeepsPath(role, from: other, found) else { return }
       try joinUserValues(of: other, to: asset, found.path, &restored)
-      // The identity of a file that became the primary one of its asset is unknown until it is read again.
+      // A companion that became the primary file has an unknown identity until it is read again.
       if other.asset == nil || other.identity == found.identity || other.identity == .unknown {
         try remove(row: other.id)
       } else {
-        // It has left the path since: the next scan finds it by its identity.
+        // The other file has left the path since: the next scan finds it by its identity.
         try clearPath(fromRow: other.id, isRestorable: false)
         restored.cleared.append(other.id)
       }
@@ -87,15 +88,16 @@ extension AssetWriter {
     return try hasUserValues(asset)
   }
 
-  /// Whether a companion keeps its path when another file has taken it: only if that can replace it, and users made
-  /// nothing of that file, which would go to another photograph. Otherwise the picture loses its companion.
+  /// Whether a companion keeps its path when another file has taken it: only if the other file can have the companion's
+  /// role, and its asset has no user values, which would end up with another photograph. Otherwise the picture loses
+  /// its companion.
   private func companionKeepsPath(_ role: FileRole?, from other: FileRow, _ found: ProbedFile) throws -> Bool {
     guard let otherAsset = other.asset else { return true }
     guard case .media(let media) = found.finding, media.canHaveRole(role) else { return false }
     return try !hasUserValues(otherAsset)
   }
 
-  /// Keeps what users made of an asset that loses its only file to another asset.
+  /// Moves the user values of an asset that loses its only file to the asset that gets the file.
   private func joinUserValues(
     of other: FileRow, to asset: Int64?, _ path: [UInt8], _ restored: inout RestoredPaths
   ) throws {

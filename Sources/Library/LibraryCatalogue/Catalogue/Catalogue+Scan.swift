@@ -11,18 +11,18 @@ package struct KnownFile: Sendable {
   /// The path below the root; vacant (`VacantPath`) if another file has taken the real one.
   package let path: [UInt8]
   package let identity: FileIdentity
-  /// Its ctime when it was read, in nanoseconds since 1970; 0: not known.
+  /// The file's ctime when it was read, in nanoseconds since 1970; 0 if unknown.
   package let changeTimeNanoseconds: Int64
-  /// Whether it belongs to an asset and could not be read when it was last tried.
+  /// Whether the file belongs to an asset and the last attempt to read it failed.
   package let isUnreadable: Bool
 
   /// Whether the real path is known.
   package var hasPath: Bool { !VacantPath.isVacant(path) }
 
-  /// The path that another file has taken, if this one may get it back.
+  /// The path that another file has taken, if this file may get it back.
   package var formerPath: [UInt8]? { VacantPath.former(path) }
 
-  /// The path, or the one that another file has taken.
+  /// The current path, or if another file has taken it, the former one.
   package var lastPath: [UInt8] { formerPath ?? path }
 
   fileprivate static let columns = """
@@ -54,14 +54,14 @@ package struct MovedFile: Sendable {
 }
 
 extension FileIdentity {
-  /// An identity that no real file has. Every scan reads a row with this identity again.
+  /// An identity that no real file has. Every scan reads the file of a row with this identity again.
   package static let unknown = FileIdentity(inode: 0, size: 0, modified: 0)
 }
 
 extension Catalogue {
-  /// The maximum number of files of which one in the trash may be a copy.
+  /// The maximum number of files with one fingerprint that a file is compared with.
   private static let maximumCandidates = 8
-  /// How many names of one file are compared. Programs that replace copies by hard links make many.
+  /// The maximum number of hard links to one file that are compared. Deduplicating programs make many.
   private static let maximumLinks = 256
 
   /// The highest row number in use. Rows that the running scan adds have higher numbers.
@@ -88,8 +88,8 @@ extension Catalogue {
     try knownFiles("path = ?", [Data(path)]).first
   }
 
-  /// Which of these paths have a row, and which of them a file had that is in the trash, or on its way there or back.
-  /// Files that another program removed are not in the trash.
+  /// Which of these paths have a row, and which belong to a file in the trash, or on its way there or back. Files that
+  /// another program removed are not in the trash.
   package func pathsInUse(
     among paths: [[UInt8]]
   ) throws(AssetSourceError) -> (known: Set<[UInt8]>, trashed: Set<[UInt8]>) {
@@ -122,7 +122,7 @@ extension Catalogue {
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
   }
 
-  /// At most `limit` known files with the same file system identity, of those that were added after a row.
+  /// At most `limit` known files with the same file system identity whose rows come after the row `id`.
   package func knownFiles(
     like identity: FileIdentity, after id: Int64, limit: Int
   ) throws(AssetSourceError) -> [KnownFile] {
@@ -131,7 +131,7 @@ extension Catalogue {
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, id, limit])
   }
 
-  /// The known files of which a file may be a copy: same size, time and fingerprint.
+  /// The known files that a file may be a copy of: same size, time and fingerprint.
   package func knownFiles(
     like identity: FileIdentity, with fingerprint: FileFingerprint
   ) throws(AssetSourceError) -> [KnownFile] {
@@ -140,7 +140,7 @@ extension Catalogue {
     return alike.filter { file in file.identity.isOfSameTime(as: identity) }
   }
 
-  /// The fingerprint of a known file; `nil` if it is no picture or video.
+  /// The fingerprint of a known file; `nil` if the file is not a picture or video.
   package func fingerprint(of file: KnownFile) throws(AssetSourceError) -> FileFingerprint? {
     try read { db in
       let statement = try db.cachedStatement(sql: "SELECT fingerprint FROM file WHERE id = ?")
@@ -148,7 +148,7 @@ extension Catalogue {
     }
   }
 
-  /// The files of those rows that still exist.
+  /// The files in these rows, without rows that no longer exist.
   package func knownFiles(_ ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
     try read { db in
       let statement = try db.cachedStatement(sql: "SELECT \(KnownFile.columns) FROM file WHERE id = ?")
@@ -181,7 +181,7 @@ extension Catalogue {
       ])
   }
 
-  /// The files whose path another file has taken.
+  /// The files whose path another file has taken, and whose new path is unknown.
   package func filesWithoutPath() throws(AssetSourceError) -> [KnownFile] {
     try knownFiles("path < ? ORDER BY path", [Data([1])])
   }
@@ -219,7 +219,7 @@ extension Catalogue {
     }
   }
 
-  /// The paths of pictures that may take the place of the missing pictures of these files.
+  /// The paths of pictures that may replace the missing pictures of these companion files.
   package func pictures(beside paths: [[UInt8]]) throws(AssetSourceError) -> [[UInt8]] {
     paths.isEmpty ? [] : try read { try AssetPairing.pictures(beside: paths, $0) }
   }
@@ -230,8 +230,9 @@ extension Catalogue {
   }
 
   /// Records files that were found at another path. They keep their row, and so their asset. A row that already has the
-  /// new path loses it until its own file is found, so two files may also swap paths. A file with the path of a missing
-  /// asset may bring that one back instead: see `MissingAssets`. One beside its counterpart may belong to its asset.
+  /// new path loses it until its own file is found, so two files may also swap paths. A file at the former path of a
+  /// missing asset may restore that asset instead: see `MissingAssets`. A file that is now beside its counterpart, such
+  /// as the video of a live photo beside the picture, may join the counterpart's asset.
   ///
   /// - Returns: the paths of missing assets that came back, and of files that may join another asset
   ///   (`ProbedFile.mayJoin`). These files must be read.
@@ -268,13 +269,13 @@ extension Catalogue {
     }
   }
 
-  /// Removes the rows of missing files. An asset is deleted with the last of its files; if users had changed it, it comes
-  /// back with its file: see `MissingAssets`, for which the rows of all missing files of an asset belong together.
+  /// Removes the rows of missing files. An asset is deleted with the last of its files; if it has user values, it comes
+  /// back when its file does (see `MissingAssets`). So pass the rows of all missing files of an asset in one call.
   ///
   /// - Parameters:
   ///   - secondaryFiles: the files of `secondaryFiles(ofMissing:)`, freshly probed. The first one of each asset becomes
   ///     its picture or video.
-  ///   - pictures: those of `pictures(beside:)` these files, freshly probed. They join their assets.
+  ///   - pictures: the files of `pictures(beside:)`, freshly probed. They join the assets of the secondary files.
   package func remove(
     _ ids: [Int64], secondaryFiles: [ProbedFile] = [], pictures: [ProbedFile] = []
   ) throws(AssetSourceError) {
@@ -300,8 +301,8 @@ extension Catalogue {
     if try self.probeVersion() != probeVersion { try note(probeVersion, as: .probe) }
   }
 
-  /// Records that the first scan is complete: every file that existed was read, and files that were deferred because
-  /// they might still have been written were read afterwards.
+  /// Records that the first scan is complete: every file that existed was read, including the files that were deferred
+  /// because a program might still have been writing them.
   package func recordFirstScanComplete() throws(AssetSourceError) {
     let isKnown: Bool = try read { db in try CatalogueValue.isFirstScanComplete.read(db) ?? false }
     if !isKnown { try note(true, as: .isFirstScanComplete) }

@@ -17,8 +17,8 @@ extension Catalogue {
     try read { try AssetPairing.isStemTaken(of: path, by: media, $0) }
   }
 
-  /// Whether a new file at this path would have the name, except for the extension, of photographs that it can't be a part
-  /// of.
+  /// Whether other photographs, which a new file at this path can't be a part of, have the same path except for the
+  /// extension.
   package func hasStrangers(beside path: [UInt8], of media: ProbedMedia) throws(AssetSourceError) -> Bool {
     try read { try AssetPairing.hasStrangers(beside: path, of: media, $0) }
   }
@@ -40,14 +40,14 @@ extension Catalogue {
     }
   }
 
-  /// The first of the numbers whose alternative name no known file has, or the upper bound if all of them are taken. A
-  /// file with the content of the new one ends the search too: if it is missing, the new one may bring it back. One
-  /// statement, which looks up each number in the index of paths.
+  /// The first number in the range whose alternative name (such as `IMG_1-2.jpg`) no known file has; the upper bound if
+  /// all are taken. A name also counts as free if its file has the content of the new file: that file may be missing,
+  /// and the new one may bring it back. One statement, which looks up each number in the index of paths.
   ///
   /// - Parameters:
-  ///   - numbers: with the same number of digits, so that their names differ in nothing else.
+  ///   - numbers: all with the same number of digits, so that the names differ in nothing else.
   ///   - path: the path without a number.
-  ///   - fingerprint: of the new file; `nil` if it brings none back.
+  ///   - fingerprint: the new file's; `nil` if the file can't bring a missing one back.
   package func firstFreeNumber(
     in numbers: ClosedRange<Int>, for path: [UInt8], besides fingerprint: FileFingerprint?
   ) throws(AssetSourceError) -> Int {
@@ -75,7 +75,7 @@ extension Catalogue {
   /// The longest video that becomes a part of a live photo without a content identifier, in seconds.
   package static var maximumPairedVideoSeconds: Double { AssetPairing.maximumPairedVideoSeconds }
 
-  /// Maximum number of assets with one fingerprint that an upload is compared with.
+  /// The maximum number of files with one fingerprint that an upload is compared with.
   private static let maximumUploadCandidates = 64
 
   /// The files that may have the same content as an upload: same fingerprint and size.

@@ -19,7 +19,8 @@ package final class Catalogue: Sendable {
   /// Seconds that a reader or writer waits for another process's lock.
   private static let busyTimeout: TimeInterval = 10
   private static let readerCount = 4
-  private static let queuedDocumentsATime = 50_000
+  /// The maximum number of search documents that one transaction indexes when the catalogue is opened.
+  private static let documentsPerTransaction = 50_000
 
   let pool: DatabasePool
   /// The folder of the catalogue and of the locks.
@@ -46,8 +47,8 @@ package final class Catalogue: Sendable {
   ///   - renderableTypes: the uniform type identifiers that can be decoded now. `nil` keeps the recorded ones: only the
   ///     daemon knows which decoders start.
   ///   - traced: called with each SQL statement that SQLite begins, on the thread that runs it; for diagnostics.
-  ///   - reportLoss: called if the log is damaged, so that confirmed changes are lost, before anything else can fail;
-  ///     with the path of a copy of the catalogue and its log.
+  ///   - reportLoss: called if the log is damaged and confirmed changes are lost, with the path of a copy of the
+  ///     catalogue and its log. It is called before any other step can fail.
   package init(
     dataFolder: String, renderableTypes: Set<String>? = nil, traced: (@Sendable (_ sql: String) -> Void)? = nil,
     reportLoss: ((_ copy: String) -> Void)? = nil
@@ -84,9 +85,9 @@ package final class Catalogue: Sendable {
       // NORMAL, which does not sync each commit.
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       if let rejection = try pool.read({ try CatalogueSchema.rejection($0, at: path) }) { throw rejection }
-      // Only the tables of this version have all that a new history changes.
+      // Before a new history, which needs the tables of this version.
       try Self.migrate(pool, dataFolder: dataFolder)
-      // At once: if a later step fails, the log is emptied when the pool is closed, and no longer shows the loss.
+      // Before any step that can fail: closing the pool empties the log, which then no longer shows the loss.
       if copyBeforeLoss != nil { try Self.beginHistoryAfterLoss(pool) }
       guard let key = try pool.read({ try Catalogue.storedKey($0) }) else {
         throw LibraryError.catalogueWithoutKey(path: path)
@@ -105,9 +106,9 @@ package final class Catalogue: Sendable {
     }
   }
 
-  /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated. If its key
-  /// is lost, it can be checked, and what users set can be exported: its tokens and cursors are then of this process
-  /// only.
+  /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated. A
+  /// catalogue whose key is lost can be opened too, to check it and to export what users set; its tokens and cursors
+  /// are then valid only in this process.
   package init(reading dataFolder: String) throws(LibraryError) {
     let path = Self.path(in: dataFolder)
     try Self.checkReadable(in: dataFolder)
@@ -134,8 +135,8 @@ package final class Catalogue: Sendable {
       if let error = error as? DatabaseError, error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
         throw LibraryError.catalogueHasJournal(path: path)
       }
-      // A reader makes the files of the log if no other process has the catalogue open. SQLite does not say why it
-      // can't.
+      // A reader must create the files of the log if no other process has the catalogue open. SQLite does not report
+      // why that failed.
       if StorageFault(error) == .unopenable, access(dataFolder, W_OK) != 0 {
         throw LibraryError.unusable(dataFolder, SystemError(code: errno))
       }
@@ -159,7 +160,7 @@ package final class Catalogue: Sendable {
     throw isMissing ? .noCatalogue(path: path) : .catalogueUnreadable(path: path, error)
   }
 
-  /// - Parameter statements: those of the connections that are opened with this configuration.
+  /// - Parameter statements: gets each connection that is opened with this configuration.
   static func configuration(_ statements: RecentStatements? = nil) -> Configuration {
     var configuration = Configuration()
     configuration.label = "catalogue"
@@ -188,8 +189,8 @@ package final class Catalogue: Sendable {
     }
   }
 
-  /// Moves what SQLite's log has into the catalogue's file, which is then a whole catalogue without the log. Does not
-  /// wait for other processes, whose reads may keep a part of it in the log.
+  /// Checkpoints SQLite's write-ahead log, so that the catalogue's file is complete without it. Does not wait for other
+  /// processes, whose reads may keep a part of the changes in the log.
   package func checkpoint() throws(AssetSourceError) {
     do { try pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } } catch { throw Self.translated(error) }
   }
@@ -213,7 +214,7 @@ package final class Catalogue: Sendable {
   /// Reads in one transaction, and translates errors to ``AssetSourceError``.
   func read<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
     do { return try pool.read(body) } catch {
-      file.note(error)
+      file.recordDamage(in: error)
       throw Self.translated(error)
     }
   }
@@ -221,20 +222,20 @@ package final class Catalogue: Sendable {
   /// Reads without a transaction, which a single statement does not need, and translates errors.
   func readSingleStatement<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
     do { return try pool.unsafeRead(body) } catch {
-      file.note(error)
+      file.recordDamage(in: error)
       throw Self.translated(error)
     }
   }
 
-  /// Throws if the catalogue can no longer be relied on, as far as is known: its file was moved, deleted or replaced,
-  /// or a damaged page was met. One system call.
+  /// Throws if the catalogue's file was moved, deleted or replaced since it was opened, or if a read or write has met a
+  /// damaged page. One system call.
   func checkFile() throws(AssetSourceError) {
     do { try file.check() } catch { throw Self.translated(error) }
   }
 
   static func translated(_ error: any Error) -> AssetSourceError {
     if let error = error as? AssetSourceError { return error }
-    // SQLite has no text for an error that it learned from the system, such as that of a full disk.
+    // SQLite's message for an error of the system, such as a full disk, is "not an error".
     let text = "\(error)".replacing(": not an error", with: "")
     return StorageFault(error).map { .storageFailed($0, text) } ?? .catalogueFailed(text)
   }
@@ -285,29 +286,29 @@ package final class Catalogue: Sendable {
     try writer.write { try CatalogueRestore.beginHistory(after: CatalogueRestore.tokenAfterEveryOther(), $0) }
     // A transaction of its own: a damaged page of the trash must not undo the new history.
     try writer.write { try CatalogueRestore.forgetUnfinished($0) }
-    // Or else the damage in the rest of the log would be found again.
+    // Empties the log; otherwise the next opening would find the same damage again.
     try writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
   }
 
-  /// Indexes changes that another program made, and all assets after an update of photod that makes other words, in
-  /// several transactions. After photod's own changes, nothing is left to index.
+  /// Indexes assets that another program changed, and all assets after an update of photod that changes how text is
+  /// split into words, in several transactions. photod indexes its own changes in their transactions.
   private static func indexQueued(_ pool: DatabasePool) throws {
     if try !pool.read(SearchIndex.hasCurrentWords) { try pool.write { try SearchIndex.queueAll($0) } }
     while try !pool.read(SearchIndex.isCurrent) {
-      try pool.write { _ = try SearchIndex.update($0, atMost: queuedDocumentsATime) }
+      try pool.write { _ = try SearchIndex.update($0, atMost: documentsPerTransaction) }
     }
   }
 
-  /// Creates a database file that only this user may read, or takes the access of others from an existing one, with its
-  /// journal: the folder may be one that others can enter. SQLite gives a new journal the mode of the database. The file is
-  /// not opened if it exists, because closing it would end SQLite's locks of this process.
+  /// Makes a database file and its log accessible only to its owner, because other users may be able to enter the
+  /// folder; creates the file if it does not exist. SQLite gives a new log the mode of the database. An existing file
+  /// is not opened here, because closing it would release SQLite's locks of this process.
   private static func makePrivate(_ path: String) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
       close(descriptor)
       FileOwner.inherit(path)
     }
-    // A file of another user keeps its mode; whether it can be used shows next.
+    // Fails for a file of another user, which keeps its mode. Opening it reports an error if this user can't use it.
     for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o600) }
   }
 }

@@ -1,5 +1,5 @@
-// The database file itself. SQLite writes to the file that it opened, also after that file was moved or deleted, and then
-// the commits are lost. So the path is checked before each commit.
+// SQLite writes to the file that it opened, even after that file was moved or deleted, and then commits are lost. So
+// the path is checked before each commit.
 
 import GRDB
 import PhotoModel
@@ -22,15 +22,15 @@ final class CatalogueFile: TransactionObserver, Sendable {
   private let number: FileNumber
   private let hasDamagedPages = Atomic<Bool>(false)
 
-  /// - Parameter path: of a file that SQLite has opened. Throws ``ReplacedError`` if there is none.
+  /// - Parameter path: the path that SQLite has opened. Throws ``ReplacedError`` if no file is there any more.
   init(_ path: String) throws(ReplacedError) {
     guard let number = FileNumber(path) else { throw ReplacedError(path: path) }
     self.path = path
     self.number = number
   }
 
-  /// Throws a fault that stays until the process has opened another file: the file is no longer at its path, or a
-  /// damaged page was met. One system call.
+  /// Throws if the file is no longer at its path, or if a damaged page was met. Either fault lasts until the catalogue
+  /// is opened again. One system call.
   func check() throws {
     try checkPath()
     if hasDamagedPages.load(ordering: .relaxed) {
@@ -38,9 +38,9 @@ final class CatalogueFile: TransactionObserver, Sendable {
     }
   }
 
-  /// Remembers a damaged page. If a read meets one of the search index, that does not count: only searches fail. A write
-  /// that meets it is a change of an asset that can't be stored.
-  func note(_ error: any Error, ofWrite isWrite: Bool = false) {
+  /// Remembers that an error reports a damaged page. A damaged page of the search index counts only if a write meets
+  /// it: then changes of assets can't be stored, while a failed read only fails searches.
+  func recordDamage(in error: any Error, ofWrite isWrite: Bool = false) {
     guard let error = error as? DatabaseError else { return }
     let isDamaged = error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
     if isDamaged && (isWrite || error.extendedResultCode != .SQLITE_CORRUPT_VTAB) {

@@ -1,21 +1,22 @@
 import GRDB
 
-/// The single values of the catalogue: the rows of the table `catalogueValue`, by their name. A value without a row
-/// reads as `nil`, and the next write stores it, so a new value needs no migration.
+/// The single values of the catalogue: the rows of the table `catalogueValue`, by name. A value without a row reads as
+/// `nil`, and the next write inserts the row, so a new value needs no migration.
 enum CatalogueValue: String, CaseIterable {
   /// See `Catalogue.contentKey`.
   case contentKey
   /// Whether a scan was ever completed.
   case isFirstScanComplete
-  /// The probe version of the last full scan (limits, time zone, code). A scan with another one reads every file again.
+  /// The probe version of the last full scan: its limits, time zone and code. A scan with another version reads every
+  /// file again.
   case probe
-  /// The version of the placeholder maker. A new one tries again where the previous one failed.
+  /// The version of the placeholder encoder. A new version retries assets for which the previous one failed.
   case placeholderMaker
   /// The uniform types that can be rendered, with spaces between.
   case renderableTypes
   /// The identifier of the library's time zone; empty before the first scan.
   case timeZone
-  /// The last asset whose `zoneOffset` follows the time zone; NULL: all do.
+  /// The progress of ``LocalDayUpdate``: the last asset whose `zoneOffset` is that of `timeZone`; NULL if all are.
   case filedAsset
   /// The token up to which the history was pruned.
   case historyStart
@@ -23,11 +24,11 @@ enum CatalogueValue: String, CaseIterable {
   case importsTones
   /// The file systems of the last scan, as JSON.
   case mounts
-  /// The version of the words that are indexed.
+  /// The version of ``SearchText`` by which the indexed words were made.
   case searchWords
   /// The catalogue was restored, and its trash has not been compared with the folder since.
   case wasRestored
-  /// The times up to which ``RowAging`` counted, in milliseconds since 1970.
+  /// The times of the last calls of ``RowAging``, in milliseconds since 1970.
   case historyTime, trashTime, uploadTime
 
   private var initialValue: String? {
@@ -40,11 +41,11 @@ enum CatalogueValue: String, CaseIterable {
     }
   }
 
-  /// The row in a new catalogue, for an INSERT; `nil`: none. A value that a later version adds has none, because older
-  /// catalogues lack the row.
+  /// The row in a new catalogue, for an INSERT; `nil` if there is none. Values of later versions have no initial row,
+  /// because catalogues of older versions lack it too.
   var initialRow: String? { initialValue.map { "('\(rawValue)', \($0))" } }
 
-  /// `nil` if it is missing or NULL.
+  /// `nil` if the value is missing or NULL.
   func read<Value: DatabaseValueConvertible>(_ db: Database) throws -> Value? {
     try Value.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = ?"), arguments: [rawValue])

@@ -12,13 +12,13 @@ final class CommitCounter: TransactionObserver, Sendable {
   /// Written only on the writer's queue.
   private let isCounting = Atomic<Bool>(true)
 
-  /// Counts a commit of which it is not known what it changed.
+  /// Counts a commit whose changes are unknown, as one of another process.
   func increment() {
     assets.countUnknown()
     count.add(1, ordering: .releasing)
   }
 
-  /// Counts commits that changed moments, and so lists of them and of their assets, but no asset.
+  /// Counts commits that changed moments, and so the lists of moments and of their assets, but no asset.
   func countMoments() { count.add(1, ordering: .releasing) }
 
   /// Runs a transaction without counting its commit: for writes that no cache depends on. Call it on the writer's
@@ -50,7 +50,7 @@ final class DataVersionMonitor: Sendable {
     last = Mutex(try Self.version(pool))
   }
 
-  /// Whether another process has committed since the last call. Also true if the catalogue can't be read, because it
+  /// Whether another process has committed since the last call. True also if the catalogue can't be read, because it
   /// may have changed.
   func hasChanged() -> Bool {
     let version = try? Self.version(pool)

@@ -3,7 +3,7 @@
 //
 //     use.lock     shared by every process that has the catalogue open; exclusive for a restore, which replaces it
 //     open.lock    one process at a time creates, migrates and opens the catalogue for writing
-//     serve.lock   shared by every daemon, so that a scan of another process knows of it
+//     serve.lock   shared by every daemon, so that a scan of another process can detect one
 //     scan.lock    one scan into the catalogue at a time
 //     files.lock   one caller at a time moves files in or out of the library
 //     originals/lock   one daemon at a time uses the originals of a remote library
@@ -59,7 +59,7 @@ package final class DataFolderLock: Sendable {
     close(descriptor)
   }
 
-  /// Holds the lock until the process ends, whatever becomes of this value.
+  /// Holds the lock until the process ends, even after this value is freed.
   package func holdUntilExit() { held.withLock { $0 = nil } }
 }
 
@@ -73,11 +73,11 @@ extension DataFolderLock {
     }
   }
 
-  /// For a process that opens the catalogue for writing, until the tables are those of this photod. Waits until the
-  /// lock is free: the migrator decides outside of a transaction what is missing, and SQLite does not wait for another
-  /// process that switches to the write-ahead log.
+  /// For a process that opens the catalogue for writing, held until the tables are migrated. Waits until the lock is
+  /// free: the migrator decides outside of a transaction which migrations are missing, and SQLite does not wait for
+  /// another process that switches to the write-ahead log.
   ///
-  /// The caller has the lock ``forUse(of:)``. A restore does not wait for that one, so none waits for the other.
+  /// The caller holds the lock ``forUse(of:)``. A restore takes that lock without waiting, so there is no deadlock.
   package static func forOpening(of dataFolder: String) throws(LibraryError) -> DataFolderLock {
     do throws(SystemError) {
       return try DataFolderLock(dataFolder + "/open.lock", LOCK_EX)
@@ -104,7 +104,7 @@ extension DataFolderLock {
     }
   }
 
-  /// Whether a daemon serves the library. Takes the daemon's lock for a moment, for which one that starts waits.
+  /// Whether a daemon serves the library. Takes the daemon's lock for a moment; a daemon that starts then waits for it.
   package static func isServed(_ dataFolder: String) throws(LibraryError) -> Bool {
     do throws(SystemError) {
       try DataFolderLock(dataFolder + "/serve.lock", LOCK_EX | LOCK_NB).unlock()
@@ -127,12 +127,11 @@ extension DataFolderLock {
   /// For a caller that moves files in or out of the library, or stores a batch of a scan. Waits until the lock is free,
   /// which may be never: a scan holds it while it reads from a disk that does not answer.
   ///
-  /// A file change that is recorded as unfinished and that is found while holding this lock belongs to no running
-  /// process.
+  /// While this lock is held, a file change that the catalogue records as unfinished belongs to no running process.
   ///
   /// - Parameters:
-  ///   - limit: how long to wait; `nil` for no limit. After it, EWOULDBLOCK is thrown.
-  ///   - stop: ends the wait, too.
+  ///   - limit: how long to wait; `nil` for no limit. Then EWOULDBLOCK is thrown.
+  ///   - stop: ends the wait with the same error.
   package static func forFiles(
     of dataFolder: String, waiting limit: Duration? = nil, until stop: StopFlag? = nil
   ) throws(SystemError) -> DataFolderLock {

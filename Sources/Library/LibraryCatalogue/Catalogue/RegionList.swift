@@ -22,8 +22,8 @@ enum RegionList {
     }
   }
 
-  /// Throws for text that is not such a list, which this program never writes: an empty list in its place could be
-  /// stored.
+  /// Throws for any other text, which only damage can have caused. Reading it as an empty list could lead to storing
+  /// the empty list.
   static func regions(_ json: String?) throws -> [PictureRegion] {
     guard let json else { return [] }
     return try JSONDecoder().decode([Entry].self, from: Data(json.utf8)).compactMap { entry in

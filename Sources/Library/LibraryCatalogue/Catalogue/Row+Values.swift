@@ -2,11 +2,10 @@ import Foundation
 import GRDB
 import PhotoModel
 
-// GRDB's `row[i]` ends the process at a NULL where the value's type is not optional. Tables declare such columns NOT
-// NULL, so only a damaged page has one that SQLite does not report. No single place can throw instead: GRDB has no hook
-// between a statement and its rows, a subscript that throws needs `try` at each of the reads, and a default in place of
-// a lost row number or path could be written back as if it were true. Where a read is worth it,
-// `try row.decode(atIndex:)` throws and costs the same.
+// GRDB's `row[i]` traps at a NULL if the value's type is not optional. Tables declare such columns NOT NULL, so only a
+// damaged page that SQLite does not detect can contain one. That can't be made to throw in one place: GRDB has no hook
+// between a statement and its rows, a throwing subscript needs `try` at each read, and a default instead of a lost row
+// number or path could be written back. Where it matters, `try row.decode(atIndex:)` throws and costs the same.
 
 /// Values of files in the columns of a row.
 extension Row {

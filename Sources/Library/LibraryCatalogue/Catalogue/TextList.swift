@@ -11,23 +11,23 @@ enum TextList {
     }
   }
 
-  /// Throws for text that is not such a list, which this program never writes: an empty list in its place could be
-  /// stored.
+  /// Throws for any other text, which only damage can have caused. Reading it as an empty list could lead to storing
+  /// the empty list.
   static func strings(_ json: String?) throws -> [String] {
     guard let json else { return [] }
     return try withoutEscapes(json.utf8) ?? JSONDecoder().decode([String].self, from: Data(json.utf8))
   }
 
-  /// Like ``strings(_:)``, but a damaged list reads as empty, so that it fails no list of other assets. `photod check`
-  /// reports it.
+  /// Like ``strings(_:)``, but a damaged list reads as empty, so that one damaged asset does not fail a page of assets.
+  /// `photod check` reports the damage.
   static func readableStrings(_ json: String?) -> [String] { (try? strings(json)) ?? [] }
 
-  /// The strings of a list without escapes and white space, in which every quote is a delimiter; `nil` for another
-  /// text. Pages of assets decode thousands of lists. It compares bytes: a quote and a combining mark after it are one
-  /// `Character`.
+  /// Fast path, because pages of assets decode thousands of lists: the strings of a list without escapes and white
+  /// space, in which every quote is a delimiter; `nil` for any other text. Compares bytes, because a quote and a
+  /// combining mark after it are one `Character`.
   private static func withoutEscapes(_ json: String.UTF8View) -> [String]? {
     guard !json.contains(UInt8(ascii: "\\")) else { return nil }
-    // Each second part is a string, between "[", "," and "]".
+    // Every second part is a string; the parts between are "[", "," and "]".
     let parts = json.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
     guard parts.count >= 3, !parts.count.isMultiple(of: 2) else { return nil }
     var strings: [String] = []

@@ -1,14 +1,14 @@
 // Finds damage in SQLite's write-ahead log (https://www.sqlite.org/fileformat2.html#walformat). SQLite takes the first
-// frame with a wrong checksum for the end of the log, because a power failure leaves an unfinished commit there. It drops
-// all commits after that frame without an error. But photod syncs each commit before it writes the next one, so two
-// commits after such a frame mean that at least one confirmed change is lost. If the header is damaged, SQLite ignores
-// the whole log.
+// frame with a wrong checksum for the end of the log, because a power failure leaves an unfinished commit there, and
+// drops all commits after that frame without an error. But photod syncs each commit before it writes the next one, so
+// two commits after such a frame mean that at least one confirmed change is lost. If the header is damaged, SQLite
+// ignores the whole log.
 //
-// Damage of the last commit can't be told from an unfinished one. A power failure may leave any sector of its frames as
-// it was before, also one inside a page whose frame header and successors are whole, and the former bytes may differ
-// from the new ones by a single bit. The file does not say whether the sync had returned. SQLite's index of the log
-// (-shm) names the last synced frame, but it is not synced itself, every program that opens the catalogue makes it
-// again, even to read it, and to read the file beside an open connection would end SQLite's locks of this process.
+// Damage in the last commit can't be distinguished from an unfinished commit. A power failure may leave any sector of
+// its frames unwritten, also one inside a page whose frame header and later frames are complete, and the old bytes may
+// differ from the new ones by a single bit. The log does not record whether its sync returned. SQLite's index of the
+// log (-shm) names the last synced frame, but is no help: it is not synced itself, every program that opens the
+// catalogue rebuilds it, and reading the file beside an open connection would release SQLite's locks of this process.
 
 import Foundation
 import PhotoModel
@@ -29,7 +29,7 @@ enum WriteAheadLog {
     return damagedFrame(descriptor) == frame
   }
 
-  /// Whether a copy of a database with a damaged log is still beside it.
+  /// Whether a copy that `copyIfDamaged` made is still beside a database.
   static func hasCopy(of path: String) -> Bool {
     let copy = URL(filePath: copyName(of: path))
     let folder = copy.deletingLastPathComponent().path
@@ -63,7 +63,7 @@ enum WriteAheadLog {
     return copy
   }
 
-  /// The path of a copy without its number and extension.
+  /// The path of a copy, without its number and extension.
   private static func copyName(of path: String) -> String { "\(path.dropLast(".sqlite".count)).before-loss" }
 
   private static let headerLength = 32
@@ -100,7 +100,7 @@ enum WriteAheadLog {
     return damaged
   }
 
-  /// What the frames of a log have in common, and the checksum before the first one.
+  /// The properties that all frames of a log share, and the checksum before the first frame.
   private struct Format {
     let pageLength: Int
     let salt: [UInt8]
@@ -126,9 +126,10 @@ enum WriteAheadLog {
 
   private static let pageLengths = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536]
 
-  /// The format that the first two frames have, whatever the header is. The checksum of the second one continues that of
-  /// the first one, so zeros and the bytes of other files are not taken for a log. The database would say the length of
-  /// a page, but it must not be opened here: closing it would end SQLite's locks of this process.
+  /// The format according to the first two frames, for a log whose header is damaged. The checksum of the second frame
+  /// continues that of the first one, so zeros and the bytes of other files are not taken for a log. Tries each page
+  /// length: the database has it, but must not be opened here, because closing it would release SQLite's locks of this
+  /// process.
   private static func formatOfFrames(_ descriptor: Int32) -> Format? {
     for pageLength in pageLengths {
       let length = frameHeaderLength + pageLength
@@ -160,7 +161,7 @@ enum WriteAheadLog {
       sums = (WriteAheadLog.word(bytes, offset), WriteAheadLog.word(bytes, offset + 4))
     }
 
-    /// - Parameter bytes: a multiple of 8.
+    /// - Parameter bytes: their number is a multiple of 8.
     mutating func add(_ bytes: ArraySlice<UInt8>) {
       var (first, second) = sums
       bytes.withUnsafeBytes { bytes in

@@ -23,7 +23,7 @@ extension Catalogue {
         return token
       }
     } catch {
-      file.note(error, ofWrite: true)
+      file.recordDamage(in: error, ofWrite: true)
       throw Self.translated(error)
     }
     feed.changed(to: token)

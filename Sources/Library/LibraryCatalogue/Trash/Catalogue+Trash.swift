@@ -11,7 +11,8 @@ extension Catalogue {
     time: .trashTime, table: "trash", column: "deletedDate",
     latest: "CASE state WHEN 'missing' THEN ?1 - \(MissingAssets.savingTime + 1) ELSE ?1 END")
 
-  /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: see ``RowAging``.
+  /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: see
+  /// ``RowAging``.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func countTrashTime(until now: Int64, atMost limit: Int64) throws(AssetSourceError) {
@@ -182,8 +183,8 @@ extension Catalogue {
     try writeMaintenance { try record.updatePaths(file, $0) }
   }
 
-  /// Records the identity of a file that got another one by a copy, so that it is known when its asset is restored: scans
-  /// do not visit the trash. If the asset is in the library, its file gets it too.
+  /// Records the identity of a file that got another one by a copy, so that it is known when its asset is restored:
+  /// scans do not visit the trash. If the asset is in the library, its file gets it too.
   package func updateIdentity(
     of file: TrashRecord.File, in record: TrashRecord, to identity: FileIdentity
   ) throws(AssetSourceError) {
@@ -202,7 +203,7 @@ extension Catalogue {
           ])
       }
     } catch {
-      self.file.note(error, ofWrite: true)
+      self.file.recordDamage(in: error, ofWrite: true)
       throw Self.translated(error)
     }
   }

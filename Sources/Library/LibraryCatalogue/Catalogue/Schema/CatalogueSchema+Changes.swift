@@ -17,8 +17,8 @@ extension CatalogueSchema {
     "keywords", "people", "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure",
   ]
   private static let placeColumns = ["latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry"]
-  /// Without the position: a collection keeps its place when its neighbours are renumbered to make room. Code that moves
-  /// a collection sets its revision and that of the folder.
+  /// Without the position: a collection keeps its place when its neighbours are renumbered to make room. Code that
+  /// moves a collection sets its revision and that of the folder.
   private static let collectionColumns = ["type", "subtype", "title", "parent", "keyAsset", "keepsOriginals"]
 
   private static func list(_ columns: [String], of row: String = "") -> String {
@@ -29,7 +29,7 @@ extension CatalogueSchema {
     "(\(list(columns, of: "NEW"))) IS NOT (\(list(columns, of: "OLD")))"
   }
 
-  // Not AND, which evaluates both sides where a value is needed.
+  // CASE instead of AND: SQLite evaluates both sides of an AND whose value is stored.
   private static let isLocationOnly =
     "(CASE WHEN \(differ(placeColumns)) THEN NOT (\(differ(assetColumns))) ELSE 0 END)"
   /// The revision for principals without the location scope: unchanged if only the location changed.
@@ -239,8 +239,7 @@ extension CatalogueSchema {
     "\(row).library > 0 AND \(token) > (SELECT createdRevision FROM library WHERE id = \(row).library)"
   }
 
-  /// Whether an object that leaves a library was in it in any state that a client could read: it did not enter with the
-  /// running change.
+  /// Whether any client could have read an object that leaves a library: not if it entered with the running change.
   private static let wasSeen = """
     OLD.library = 0 OR OLD.came < \(token)
             OR OLD.came = (SELECT createdRevision FROM library WHERE id = OLD.library)
@@ -267,7 +266,7 @@ extension CatalogueSchema {
               WHERE NEW.kind = 1 AND collection = NEW.object AND library > 0)
     """
 
-  /// A statement that makes the running change one of limited libraries.
+  /// A statement that makes the running change visible in limited libraries.
   private static func revise(_ libraries: String, isLocationOnly: String = "0") -> String {
     """
     UPDATE library SET revision = \(token),

@@ -35,7 +35,7 @@ extension CatalogueSchema {
       CHECK ((type = 'smartAlbum') = (rule IS NOT NULL))
     ) STRICT;
     CREATE INDEX collectionByParent ON collection (parent, position);
-    -- The album that an import has made of an album of an export, or has added it to, however it is called now.
+    -- The album that an import created for an album of an export, or merged it into, whatever its title is now.
     CREATE TABLE importedAlbum (
       key TEXT PRIMARY KEY,
       collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE
@@ -138,8 +138,8 @@ extension CatalogueSchema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX folderAssetByDate ON folderAsset (folder, creationDate, listing);
     CREATE UNIQUE INDEX folderAssetByAsset ON folderAsset (asset, folder);
-    -- Of an album and a folder above it that are deleted together, one is deleted first: each pair of a member and a
-    -- folder above it is counted once on entering and once on leaving.
+    -- Each pair of a member and a folder above it is counted once on entering and once on leaving, also if the album
+    -- and the folder are deleted together, because one of them is deleted first.
     CREATE TRIGGER enterFolder AFTER INSERT ON folderAbove BEGIN
       INSERT INTO folderAsset (folder, asset, creationDate, listing, sources)
         SELECT NEW.folder, asset, creationDate, listing, 1 FROM member WHERE collection = NEW.collection
@@ -285,7 +285,7 @@ extension CatalogueSchema {
     """
 
   static func insertSmartAlbums(_ db: Database) throws {
-    // Prepared once: with its triggers that takes a millisecond, and the start of a first scan waits for it.
+    // Prepared once, because the triggers make that take a millisecond, and the first scan waits for it.
     let insert = try db.makeStatement(
       sql: """
         INSERT INTO collection (localIdentifier, type, subtype, title, rule, ruleOrder, revision)

@@ -1,5 +1,5 @@
-// Contents that no asset has, because their asset was deleted or edited: what was made of them is still on the disk.
-// See `Catalogue.formerContents`.
+// Contents that their assets no longer have, because they were deleted or edited. Cached pictures of these contents are
+// still on the disk: see `Catalogue.formerContents`.
 
 import PhotoModel
 
@@ -13,8 +13,8 @@ extension CatalogueSchema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX formerContentByDate ON formerContent (since);
 
-    -- A content that comes back soon is still in the table if it comes with a new row, which costs scans nothing that way.
-    -- Then its pictures are made again.
+    -- An insertion of an asset does not delete its content from this table, which would slow down scans. So a content
+    -- that comes back with a new row is rendered again.
     CREATE TRIGGER noteDeletedContent AFTER DELETE ON asset BEGIN
       \(note("1"))
     END;
@@ -29,7 +29,7 @@ extension CatalogueSchema {
 
   private static func content(_ version: String) -> String { "substr(\(version), 1, \(ContentVersion.contentLength))" }
 
-  /// A statement that notes the contents of the old row that meet a condition.
+  /// A statement that records those contents of the old row that meet a condition.
   private static func note(_ condition: String) -> String {
     """
     INSERT INTO formerContent

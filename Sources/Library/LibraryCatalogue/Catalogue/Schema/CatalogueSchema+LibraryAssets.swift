@@ -175,7 +175,7 @@ extension CatalogueSchema {
   static let copiedColumns =
     ["creationDate", "localIdentifier", "listing", "counted", "addedDate", "burstIdentifier", "localDay"]
     + pictureColumns
-  /// Those that only grids read.
+  /// The copied columns that only grids read.
   private static let pictureColumns = ["dimensions", "grid", "duration", "contentVersion", "placeholder"]
   static let copies = copiedColumns.joined(separator: ", ")
   private static let copiesOfNewAsset = copiedColumns.map { "NEW." + $0 }.joined(separator: ", ")

@@ -16,7 +16,7 @@ extension CatalogueSchema {
       document INTEGER PRIMARY KEY,
       text TEXT NOT NULL
     ) STRICT;
-    -- The text has only words of folded letters and digits with spaces between, so the simplest tokenizer serves.
+    -- The text consists of words of folded letters and digits, separated by spaces, so the simplest tokenizer suffices.
     -- Nothing reads the sizes of columns.
     CREATE VIRTUAL TABLE search USING fts5 (
       text, content = 'searchText', content_rowid = 'document', columnsize = 0, tokenize = 'ascii');
@@ -24,8 +24,9 @@ extension CatalogueSchema {
     INSERT INTO search (search, rank) VALUES ('automerge', 8);
     -- All that the index contains, for the check.
     CREATE VIRTUAL TABLE searchInstance USING fts5vocab (search, instance);
-    -- The words that are indexed, and former ones until Catalogue.pruneSearchTerms. It is faster to look up the words
-    -- that begin with a text here, and then search for these words, than to let FTS5 merge their lists.
+    -- The indexed words, and words no longer indexed until Catalogue.pruneSearchTerms removes them. For a prefix, it is
+    -- faster to look up the words that begin with it here and to search for these words than to let FTS5 merge their
+    -- lists.
     CREATE TABLE searchTerm (term TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     -- Documents that may have to be indexed again, added or removed. Empty after each commit.
     CREATE TABLE searchQueue (document INTEGER PRIMARY KEY) STRICT;

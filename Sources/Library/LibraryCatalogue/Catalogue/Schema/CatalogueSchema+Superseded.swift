@@ -1,5 +1,5 @@
-// Detects a catalogue that this photod can't use, before it is opened normally: a pool writes to the file when it
-// switches WAL on, and the last connection to close checkpoints the log into the file.
+// Detects a catalogue that this photod can't use before it is opened normally, which would change it: a pool writes to
+// the file when it switches WAL on, and the last connection to close checkpoints the log into the file.
 
 import GRDB
 import GRDBSQLite
@@ -12,8 +12,8 @@ extension CatalogueSchema {
   /// Milliseconds to wait for another process's lock.
   private static let busyTimeout: Int32 = 10_000
 
-  /// The first migration of catalogues that were written before the first release. They have other tables, and nothing
-  /// migrates them.
+  /// The first migration of catalogues that were written before the first release. They have other tables and can't be
+  /// migrated.
   private static let firstUnreleasedMigration = "1: files and assets"
 
   /// Why this photod can't use a catalogue with these migrations; `nil` if it can.

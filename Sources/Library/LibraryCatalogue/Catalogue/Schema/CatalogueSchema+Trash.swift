@@ -3,8 +3,8 @@
 
 extension CatalogueSchema {
   static let trash = """
-    -- An asset that is in the trash, or is being moved into it, out of it, or purged; or one that users changed and whose
-    -- files are missing.
+    -- Assets that are in the trash, or are being moved into it, moved out of it or purged; and assets with user values
+    -- whose files are missing.
     CREATE TABLE trash (
       id INTEGER PRIMARY KEY,
       -- The asset's identifier, which it gets back when it is restored.
@@ -30,10 +30,10 @@ extension CatalogueSchema {
       trashPath BLOB NOT NULL,
       PRIMARY KEY (trash, place)
     ) STRICT, WITHOUT ROWID;
-    -- These two find a missing asset by its file.
+    -- This index and trashByFingerprint find a missing asset by its file.
     CREATE INDEX trashByPath ON trashFile (path) WHERE place = 0;
 
-    -- The values of its former rows, by column name: those of the asset (file -1), and of each file by its place.
+    -- The values of the asset's former rows, by column name: of the asset (file -1), and of each file by its `place`.
     CREATE TABLE trashValue (
       trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
       file INTEGER NOT NULL,
@@ -43,8 +43,7 @@ extension CatalogueSchema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX trashByFingerprint ON trashValue (value) WHERE file = 0 AND name = 'fingerprint';
 
-    -- The albums that it was in, by identifier, because an album's row number may be reused. `position` is NULL if it
-    -- was only the key asset.
+    -- The albums that the asset was in, by identifier. `position` is NULL if it was only the key asset.
     CREATE TABLE trashPlace (
       trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
       collection TEXT NOT NULL,
@@ -54,7 +53,7 @@ extension CatalogueSchema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX trashPlaceByCollection ON trashPlace (collection, position);
 
-    -- The contents of the files that were purged last, by which an import leaves them out; without a date and a name.
+    -- The contents of recently purged files, so that an import can skip them. Dates and names are not kept.
     CREATE TABLE purgedContent (
       -- Ascends, so the oldest rows are deleted first.
       id INTEGER PRIMARY KEY,
@@ -63,8 +62,9 @@ extension CatalogueSchema {
       digest BLOB NOT NULL,
       UNIQUE (fingerprint, digest)
     ) STRICT;
-    -- The same file had come back, and leaves again: by the trash, which remembers it at the next purge, or removed by
-    -- another program. Not when it comes, which would slow down every scan.
+    -- A file with a purged content had come back and is removed again: by the trash, which records it at the next
+    -- purge, or by another program. The content is forgotten only now, because a trigger on insertions would slow down
+    -- every scan.
     CREATE TRIGGER forgetPurgedContent AFTER DELETE ON file WHEN OLD.fingerprint IS NOT NULL BEGIN
       DELETE FROM purgedContent WHERE fingerprint = OLD.fingerprint;
     END;

@@ -2,8 +2,7 @@ import Foundation
 import PhotoModel
 import Primitives
 
-/// The rule by which assets belong to days: the day at the asset's own offset from UTC if that is known, otherwise the
-/// day in the library's time zone.
+/// Assigns assets to days: by the asset's own offset from UTC if that is known, otherwise by the library's time zone.
 package struct LocalCalendar: Sendable {
   /// The days of the years 0 to 9999, in days since 1970: those with a date in RFC 3339.
   package static let days = CivilDate.daysSince1970(0, 1, 1)..<CivilDate.daysSince1970(10_000, 1, 1)
@@ -21,15 +20,15 @@ package struct LocalCalendar: Sendable {
     isUTC ? 0 : timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000))
   }
 
-  /// The offset by which a stored date belongs to a day, in seconds east of UTC: that of the library's time zone, or 0 if
-  /// its day would be outside of ``days``. A user may have set such a date while the library had another zone.
+  /// The offset that decides the day of a stored date, in seconds east of UTC: that of the library's time zone, or 0 if
+  /// the day would then be outside of ``days``. A user may have set such a date while the library had another zone.
   func filingOffset(at moment: Timestamp) -> Int {
     let offset = zoneOffset(at: moment)
     let day = CivilDate.day(ofMilliseconds: moment.milliseconds + Int64(offset) * 1000)
     return Self.days.contains(day) ? offset : 0
   }
 
-  /// The offset by which a stored date belongs to a day, in whole minutes east of UTC.
+  /// The offset that decides the day of a stored date, in whole minutes east of UTC.
   package func utcOffset(at moment: Timestamp) -> Int { filingOffset(at: moment) / 60 }
 
   /// The day in days since 1970. Equals the column `localDay` of an asset.
@@ -40,7 +39,7 @@ package struct LocalCalendar: Sendable {
     return CivilDate.day(ofMilliseconds: moment.milliseconds + Int64(seconds) * 1000)
   }
 
-  /// The moments that may belong to these days at any offset, in milliseconds since 1970: offsets are less than a day.
+  /// The times that may belong to these days at some offset, in milliseconds since 1970. Offsets are less than a day.
   static func possibleDates(ofDays days: Range<Int>) -> Range<Int64> {
     let day = CivilDate.millisecondsPerDay
     return Int64(days.lowerBound - 1) * day..<Int64(days.upperBound + 1) * day

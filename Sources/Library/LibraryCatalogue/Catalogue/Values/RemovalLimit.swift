@@ -1,7 +1,7 @@
-/// How much of a catalogue a scan or a repair may remove without `--accept-removals`: if more is missing, the files are
-/// probably only unreachable.
+/// The share of a catalogue that a scan or a repair may remove without `--accept-removals`. If more is missing, the
+/// files are probably only unreachable.
 package struct RemovalLimit: Sendable, Hashable {
-  /// Up to this number is removed regardless of its share.
+  /// Up to this number may be removed regardless of its share.
   package static let alwaysAllowed = 20
 
   /// The share that may be removed.

@@ -7,7 +7,7 @@ package enum SidecarPaths {
   ]
   private static let camera = Array("IMG_".utf8)
 
-  /// Where the sidecars of a file may be, of both types.
+  /// The paths at which the sidecars of a file may be, of both types.
   package static func beside(_ path: [UInt8]) -> [(path: [UInt8], type: AssetResourceType)] {
     let name = nameStart(of: path)
     let stem = Array(path[..<(dot(in: path) ?? path.count)])
@@ -30,7 +30,8 @@ package enum SidecarPaths {
     .type
   }
 
-  /// The paths that a sidecar's file may have: one of `whole`, or one of `stems`, a dot and an extension.
+  /// The paths that the file described by a sidecar may have: one of `whole`, or one of `stems` with a dot and an
+  /// extension.
   static func described(by sidecar: [UInt8]) -> (whole: [[UInt8]], stems: [[UInt8]]) {
     guard let type = type(of: sidecar) else { return ([], []) }
     let base = Array(sidecar.dropLast(4))

@@ -46,8 +46,8 @@ package struct StoredAdjustments: Sendable, Hashable {
     }
   }
 
-  /// The operations in the column that are rendered: none if it is damaged. One such asset must not fail every scan or
-  /// list that it is in.
+  /// The operations to render: none if the column is damaged, so that one damaged asset does not fail a whole scan or
+  /// list.
   static func readableOperations(_ json: String) -> Adjustments { (try? operations(json)) ?? Adjustments([]) }
 }
 
@@ -56,7 +56,7 @@ package struct AdjustedAsset: Sendable {
   package let asset: Asset
   /// `nil` if it has none.
   package let adjustments: StoredAdjustments?
-  /// The edit that another program left in a file, also while a user's adjustments take its place.
+  /// The edit that another program left in a file, also while a user's adjustments override it.
   package let imported: ImportedEdit?
 }
 

@@ -134,8 +134,8 @@ package struct ChangeListExecutor: Sendable {
     } catch let error as ChangeListError {
       throw error
     } catch {
-      // The transaction gets the translated error.
-      catalogue.file.note(error, ofWrite: true)
+      // Here, because `Catalogue.change` sees only the translated error.
+      catalogue.file.recordDamage(in: error, ofWrite: true)
       throw ChangeListError(.source(Catalogue.translated(error)))
     }
   }
