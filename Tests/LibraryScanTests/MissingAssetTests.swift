@@ -143,7 +143,7 @@ struct MissingAssetTests {
     let before = try #require(try watched.identifiers()["f/a.jpg"])
     try Self.remove(watched, "f/a.jpg", isFull: false)
     try watched.catalogue.pool.write { db in
-      try db.execute(sql: "UPDATE trash SET deletedDate = deletedDate - ? - 1", arguments: [MissingAssets.savingTime])
+      try db.execute(sql: "UPDATE trash SET deletedDate = deletedDate - ? - 1", arguments: [MissingAssets.saveWindow])
     }
     try watched.put(Self.other, "f/a.jpg")
     try watched.put(Self.content, "f/b.jpg")

@@ -44,7 +44,7 @@ extension Catalogue {
       var writer = try AssetWriter(db, token: token)
       for file in files { try writer.restorePath(ofRow: file.row, file.found, &restored) }
       for file in secondaryFiles { try writer.store(file) }
-      for asset in writer.reduced.sorted() { try writer.joinCompanions(of: asset) }
+      for asset in writer.assetsThatLostFiles.sorted() { try writer.joinCompanions(of: asset) }
       try writer.finish()
     }
     return restored

@@ -156,7 +156,7 @@ extension Catalogue {
     }
   }
 
-  /// Whether a user has changed the asset of a file, or put it into an album.
+  /// Whether the asset of a file has user values.
   package func hasUserValues(_ file: KnownFile) throws(AssetSourceError) -> Bool {
     try read { try AssetWriter.hasUserValues(ofRow: file.id, $0) }
   }
@@ -286,7 +286,7 @@ extension Catalogue {
       for id in ids { try writer.remove(row: id) }
       for file in secondaryFiles { try writer.store(file) }
       for picture in pictures { try writer.joinAgain(picture) }
-      for asset in writer.reduced.sorted() { try writer.joinCompanions(of: asset) }
+      for asset in writer.assetsThatLostFiles.sorted() { try writer.joinCompanions(of: asset) }
       try writer.finish()
     }
   }

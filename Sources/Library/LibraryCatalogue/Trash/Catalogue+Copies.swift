@@ -1,7 +1,7 @@
-// Gives assets whose files are gone the files of their copies. A program that moves a folder to another disk copies it
-// before it removes it, and a disk may be mounted under another name: as long as the original may exist, its copy is an
-// asset of its own. Once the original is gone, its asset gets the files of the copy, and the asset of the copy is
-// removed. This needs an original that users changed, and a copy whose asset no user has changed.
+// Gives assets whose files are gone the files of their copies. A program that moves a folder to another disk copies the
+// files before it removes them, and a disk may be mounted under another name. While the original may exist, its copy is
+// a separate asset. Once the original is gone, its asset gets the files of the copy, and the asset of the copy is
+// deleted. Only for an original with user values, and a copy whose asset has none.
 
 import Foundation
 import GRDB
@@ -15,7 +15,7 @@ private struct KnownCopy {
   /// The primary file of its asset.
   let primaryPath: [UInt8]
   let primaryIdentity: FileIdentity
-  /// How alike its path and that of the missing file are.
+  /// How similar its path is to that of the missing file.
   let likeness: PathLikeness
 }
 
@@ -35,10 +35,10 @@ extension Catalogue {
     }
   }
 
-  /// Gives assets that lose all their files with these rows, and that users changed, the files of their copies.
+  /// Gives assets with user values that lose all their files with these rows the files of their copies.
   ///
   /// - Parameter copies: the files of `copies(ofMissing:)`, freshly probed.
-  /// - Returns: the number of rows that were removed for that.
+  /// - Returns: the number of file rows that were removed.
   package func adoptCopies(
     _ copies: [ProbedFile], ofMissing rows: [Int64]
   ) throws(AssetSourceError) -> Int {
@@ -53,13 +53,13 @@ extension Catalogue {
 }
 
 extension MissingAssets {
-  /// How long a move by copying may take, in milliseconds: from the first copy to the last removed original.
+  /// How long a move by copying may take, from the first copy to the last removed original, in milliseconds.
   private static let maximumMoveTime: Int64 = 24 * 3600 * 1000
   /// The maximum number of copies that are compared with one lost asset.
   private static let maximumCopies = 64
 
-  /// Rows give the order in which assets were added, also if the clock was set in between. Those of one transaction are
-  /// of the same age.
+  /// The row numbers give the order in which assets were added, even if the clock was set in between. Assets of one
+  /// transaction have the same `addedDate` and are not copies of each other.
   private static let copySQL = """
     SELECT copy.id, copy.asset, copy.path, copy.modified, main.path, main.inode, main.size, main.modified,
       gone.modified, gone.type
@@ -93,7 +93,7 @@ extension MissingAssets {
     return matches
   }
 
-  /// The files whose assets may replace a lost one: those of the same name, or else the only one of the same time.
+  /// The copies of a lost asset's file: those with the same name, or else a single one with the same time.
   fileprivate static func copies(of lost: LostAsset, _ db: Database) throws -> [KnownCopy] {
     var named: [KnownCopy] = []
     var others: [KnownCopy] = []
@@ -104,10 +104,10 @@ extension MissingAssets {
       if LibraryPath.folder(of: path) == LibraryPath.folder(of: lost.path) { continue }
       let likeness = PathLikeness(path, lost.path)
       let time = FileIdentity(inode: 0, size: 0, modified: row[3])
-      let isOfTime = time.isOfSameTime(as: FileIdentity(inode: 0, size: 0, modified: row[8]))
+      let hasSameTime = time.isOfSameTime(as: FileIdentity(inode: 0, size: 0, modified: row[8]))
       let type: String = row[9]
       let asset: Int64 = row[1]
-      guard isCopy(of: type, isNamed: likeness.hasSameName, isOfTime: isOfTime),
+      guard isCopy(of: type, hasSameName: likeness.hasSameName, hasSameTime: hasSameTime),
         try !AssetWriter.hasUserValues(asset, db)
       else { continue }
       let identity = row.identity(from: 5)
@@ -132,7 +132,7 @@ extension AssetWriter {
     for match in try MissingAssets.copies(losing: rows, db) {
       let (lost, copy) = (match.lost, match.copy)
       if adopting.contains(lost.asset) || adopted.contains(copy.asset) { continue }
-      // It may have joined an asset that has just got its files.
+      // The copy may have joined another asset that has just adopted files.
       guard try Int64.fetchOne(owner, arguments: [copy.row]) == copy.asset else { continue }
       guard let file = present[copy.primaryPath], file.identity == copy.primaryIdentity, case .media = file.finding
       else { continue }
@@ -152,7 +152,7 @@ extension AssetWriter {
     let removed = db.changesCount
     try run("UPDATE file SET asset = ? WHERE asset = ?", [asset, other])
     try run("DELETE FROM asset WHERE id = ?", [other])
-    // Its content may have the same version, but it is somewhere else.
+    // The content version may be the same, but the path has changed.
     try touch(asset)
     try store(primary)
     try joinCompanions(of: asset)

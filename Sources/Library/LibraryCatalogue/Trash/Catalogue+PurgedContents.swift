@@ -1,5 +1,5 @@
-// The contents of purged files, by which an import leaves out what users deleted. A trigger forgets a content when a
-// file like it has come into the library and leaves it again.
+// Remembers the contents of purged files, so that an import does not add them again. A trigger forgets a content when a
+// file with it has come back into the library and is removed again.
 
 import Foundation
 import GRDB
@@ -21,14 +21,14 @@ extension Catalogue {
   /// The number of contents that are remembered. The oldest are forgotten first.
   static let maximumPurgedContents = 100_000
 
-  /// Records that the files of assets will be removed for good, and remembers their contents.
+  /// Sets records to `purging`, before their files are removed permanently, and remembers the contents of the files.
   package func beginPurge(
     of records: [TrashRecord], remembering contents: [PurgedContent], atMost limit: Int = maximumPurgedContents
   ) throws(AssetSourceError) {
     try writeMaintenance { db in
       for record in records { try record.setState(.purging, db) }
       if contents.isEmpty { return }
-      // A content that is known already gets a new row, and so becomes the newest.
+      // A known content gets a new row, and so becomes the newest.
       let statement = try db.cachedStatement(
         sql: "INSERT OR REPLACE INTO purgedContent (fingerprint, digest) VALUES (?, ?)")
       for content in contents {

@@ -1,5 +1,5 @@
-// After a restore, the catalogue does not know what was deleted to the trash and restored from it since the backup.
-// `LibraryFiles` compares both, and records here what it finds.
+// A restored catalogue does not know which assets were moved to the trash or restored from it since the backup.
+// `LibraryFiles` compares its records with the trash folder, and records the differences here.
 
 import Foundation
 import GRDB
@@ -19,8 +19,8 @@ extension Catalogue {
     try writeMaintenance { db in try CatalogueValue.wasRestored.remove(db) }
   }
 
-  /// Records that the files of an asset in the trash have left it unseen. It comes back with its primary file, as other
-  /// missing assets do: see ``MissingAssets``.
+  /// Records that the files of an asset in the trash are no longer there. Like other missing assets, it comes back with
+  /// its primary file: see ``MissingAssets``.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func recordMissing(_ record: TrashRecord, now: Int64) throws(AssetSourceError) {
@@ -32,10 +32,10 @@ extension Catalogue {
           try record.delete(file, db)
         }
       }
-      // Another file at its path is another photograph, and not the same one that a program has just saved.
+      // Outside of the save window: another file at its path is another photograph, not the same one saved again.
       try db.execute(
         sql: "UPDATE trash SET state = ?, deletedDate = ? WHERE id = ?",
-        arguments: [TrashRecord.State.missing.rawValue, now - MissingAssets.savingTime - 1, record.id])
+        arguments: [TrashRecord.State.missing.rawValue, now - MissingAssets.saveWindow - 1, record.id])
     }
   }
 

@@ -6,10 +6,11 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// A record of a missing asset never gets a date so late that another file at its path would be the same photograph.
+  /// Records of missing assets stay outside of the save window: another file at the path must not count as a new
+  /// version of the photograph.
   private static let trashAging = RowAging(
     time: .trashTime, table: "trash", column: "deletedDate",
-    latest: "CASE state WHEN 'missing' THEN ?1 - \(MissingAssets.savingTime + 1) ELSE ?1 END")
+    latest: "CASE state WHEN 'missing' THEN ?1 - \(MissingAssets.saveWindow + 1) ELSE ?1 END")
 
   /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: see
   /// ``RowAging``.
@@ -21,7 +22,7 @@ extension Catalogue {
 
   // MARK: Reads
 
-  /// The record in a row; `nil` if it was deleted since.
+  /// The record in a row; `nil` if it was deleted.
   package func trashRecord(_ id: Int64) throws(AssetSourceError) -> TrashRecord? {
     try read { try TrashRecord.find(id, $0) }
   }
@@ -36,7 +37,7 @@ extension Catalogue {
     }
   }
 
-  /// A file as it was when its asset was deleted, at its path in the library.
+  /// A file with its path in the library, and its properties when its asset was deleted.
   package func original(
     of file: TrashRecord.File, in record: TrashRecord
   ) throws(AssetSourceError) -> OriginalFile? {
@@ -53,8 +54,8 @@ extension Catalogue {
     try read { try TrashRecord.unfinished($0) }
   }
 
-  /// The paths in the library of files on their way to the trash or back. With the lock of the files held, no process
-  /// moves them: the change has failed and waits for its recovery.
+  /// The paths in the library of files on their way to the trash or back. While the caller holds `files.lock`, no
+  /// process is moving them: their change was interrupted and must be recovered.
   package func unfinishedTrashPaths() throws(AssetSourceError) -> Set<[UInt8]> {
     let records = try unfinishedTrashRecords()
     var paths: Set<[UInt8]> = []
@@ -98,8 +99,7 @@ extension Catalogue {
     return files.filter { !VacantPath.isVacant($0.path) }
   }
 
-  /// The assets in the trash, most recently deleted first, one page at a time. One whose restoration is not complete is
-  /// still there.
+  /// A page of the assets in the trash, most recently deleted first. An asset that is being restored is still included.
   ///
   /// - Parameters:
   ///   - cursor: the end of the previous page.
@@ -155,7 +155,7 @@ extension Catalogue {
       }
       return rows
     } catch {
-      // The last one, if the commit failed.
+      // The intent that failed; the last one if the commit failed.
       let index = max(0, min(rows.count, intents.count - 1))
       throw FileChangeFailure(
         index: index, reason: error as? LibraryFilesError ?? .catalogue(Self.translated(error)))
@@ -183,13 +183,13 @@ extension Catalogue {
     try writeMaintenance { try record.updatePaths(file, $0) }
   }
 
-  /// Records the identity of a file that got another one by a copy, so that it is known when its asset is restored:
-  /// scans do not visit the trash. If the asset is in the library, its file gets it too.
+  /// Records the new identity of a file that was moved by copying it, because scans do not visit the trash. If the
+  /// asset is still in the library, its file gets the identity too.
   package func updateIdentity(
     of file: TrashRecord.File, in record: TrashRecord, to identity: FileIdentity
   ) throws(AssetSourceError) {
     do {
-      // Caches must see it: the file may be in the library.
+      // A counted write, because the file may be in the library: caches must be invalidated.
       try pool.write { db in
         try record.updateIdentity(file, to: identity, db)
         try db.execute(
@@ -218,8 +218,8 @@ extension Catalogue {
     try writeMaintenance { try record.delete($0) }
   }
 
-  /// Ends a deletion that was not committed, after its files were moved back. An asset that a scan has removed
-  /// meanwhile is restored.
+  /// Ends a deletion that was not committed, after its files were moved back. If a scan removed the asset in between,
+  /// the asset is restored.
   ///
   /// - Parameter moved: files whose old path was taken, each with its old and its new path.
   package func revertDeletion(

@@ -2,18 +2,18 @@ import Foundation
 import GRDB
 import PhotoModel
 
-/// The files in the trash, by their fingerprints, at one moment: to find a content in the trash without a search for
-/// each file.
+/// A snapshot of the files in the trash, by their fingerprints. Replaces a query for each file of an import.
 package struct TrashContents: Sendable {
-  fileprivate struct Place: Sendable {
+  fileprivate struct FileKey: Sendable {
     let trash: Int64
     let file: Int
   }
 
-  fileprivate var places: [FileFingerprint: [Place]] = [:]
+  fileprivate var files: [FileFingerprint: [FileKey]] = [:]
 }
 
 extension Catalogue {
+  /// The current contents of the trash, without missing assets.
   package func trashContents() throws(AssetSourceError) -> TrashContents {
     try read { db in
       var contents = TrashContents()
@@ -25,7 +25,7 @@ extension Catalogue {
           """)
       while let row = try rows.next() {
         guard let fingerprint = try row.fingerprint(2) else { continue }
-        contents.places[fingerprint, default: []].append(TrashContents.Place(trash: row[0], file: row[1]))
+        contents.files[fingerprint, default: []].append(TrashContents.FileKey(trash: row[0], file: row[1]))
       }
       return contents
     }
@@ -35,11 +35,11 @@ extension Catalogue {
   package func trashPaths(
     of fingerprint: FileFingerprint, in contents: TrashContents
   ) throws(AssetSourceError) -> [[UInt8]] {
-    guard let places = contents.places[fingerprint] else { return [] }
+    guard let files = contents.files[fingerprint] else { return [] }
     return try read { db in
       let statement = try db.cachedStatement(sql: "SELECT trashPath FROM trashFile WHERE trash = ? AND place = ?")
-      return try places.compactMap { place in
-        try Data.fetchOne(statement, arguments: [place.trash, place.file]).map { [UInt8]($0) }
+      return try files.compactMap { file in
+        try Data.fetchOne(statement, arguments: [file.trash, file.file]).map { [UInt8]($0) }
       }
     }
   }

@@ -1,4 +1,4 @@
-// The places of files in the trash, for a scan that finds their disk mounted under another name.
+// The paths of files in the trash, for a scan that finds their disk mounted under another name.
 
 import Foundation
 import GRDB

@@ -1,5 +1,5 @@
-// Which assets a sidecar describes. One that describes a file of another asset too stays in the library when its asset
-// goes to the trash, and an import does not add it.
+// Finds the assets that a sidecar describes. A sidecar that also describes a file of another asset stays in the library
+// when an asset goes to the trash, and an import does not add it.
 
 import Foundation
 import GRDB
@@ -9,8 +9,8 @@ extension Catalogue {
   /// The sidecars of an asset's files that describe no file of another asset, the primary file's first.
   ///
   /// - Parameters:
-  ///   - deleted: other assets that need no sidecar, because they are deleted with it.
-  ///   - restored: assets in the trash that need their sidecars, because they are restored with the deletion.
+  ///   - deleted: other assets that are deleted in the same change, and so don't need their sidecars.
+  ///   - restored: assets in the trash that are restored in the same change, and so need their sidecars.
   package func ownSidecars(
     of identifier: LocalIdentifier, besides deleted: Set<LocalIdentifier>, restored: Set<LocalIdentifier> = []
   ) throws(AssetSourceError) -> [(row: Int64, path: [UInt8])] {
@@ -30,7 +30,7 @@ extension Catalogue {
     }
   }
 
-  /// Whether a sidecar at this path describes a file of another asset than that of an original, or would do so.
+  /// Whether a sidecar at this path describes, or would describe, a file of an asset other than that of an original.
   package func isShared(sidecar path: [UInt8], of original: [UInt8]) throws(AssetSourceError) -> Bool {
     try read { db in
       let own = try String.fetchOne(
@@ -51,7 +51,7 @@ extension Catalogue {
     ).map { [UInt8]($0) }
   }
 
-  /// The assets that have a file which a sidecar describes.
+  /// The assets with a file that a sidecar describes.
   private static func assets(describedBy sidecar: [UInt8], _ db: Database) throws -> Set<LocalIdentifier> {
     let columns = "SELECT file.path, localIdentifier FROM file JOIN asset ON asset.id = file.asset"
     let (whole, stems) = SidecarPaths.described(by: sidecar)

@@ -1,5 +1,6 @@
-// Assets that users changed and whose files another program removed. Their records wait among those of the trash, and
-// such an asset comes back with its file: from a copy, or from a program that removes a file before it saves it.
+// Remembers assets with user values whose files another program removed. Their records are kept in the tables of the
+// trash. An asset comes back when its file does: from a copy, or from a program that removes a file before it saves it
+// again.
 
 import Foundation
 import GRDB
@@ -9,15 +10,15 @@ import PhotoModel
 enum MissingAssets {
   /// The number of assets that are remembered. The oldest are forgotten first.
   static let maximumCount = 10_000
-  /// How long a file with other contents at the path of a missing one is the same photograph, saved by another program:
-  /// milliseconds.
-  static let savingTime: Int64 = 10 * 60 * 1000
-  /// More files with the same ends and size are copies of one file.
+  /// The time after the removal of a file, in milliseconds, within which a file with other contents at the same path
+  /// counts as the same photograph, saved by another program.
+  static let saveWindow: Int64 = 10 * 60 * 1000
+  /// The maximum number of missing assets with one fingerprint that a new file is compared with.
   static let maximumCandidates = 8
-  /// The ends of pictures without compression say little of what is between them.
+  /// Two pictures without compression may differ only in the middle, which the fingerprint does not cover.
   private static let uncompressedTypes = Set([SourceFormat.bmp, .tiff].map(\.uniformTypeIdentifier))
 
-  /// An asset that users changed, and that loses all its files.
+  /// An asset with user values that loses all its files.
   struct LostAsset {
     let asset: Int64
     let identifier: LocalIdentifier
@@ -27,7 +28,7 @@ enum MissingAssets {
     let path: [UInt8]
   }
 
-  /// The assets that lose all their files with these rows, without those that no user has changed.
+  /// The assets with user values that lose all their files with these rows.
   static func assets(losing rows: [Int64], _ db: Database) throws -> [LostAsset] {
     let primary = try db.cachedStatement(
       sql: """
@@ -42,7 +43,7 @@ enum MissingAssets {
       let (asset, path, identifier): (Int64, Data, String) = (found[0], found[1], found[2])
       guard try Int64.fetchSet(files, arguments: [asset]).isSubset(of: gone), try AssetWriter.hasUserValues(asset, db)
       else { continue }
-      // The intent of a deletion has saved it already.
+      // The intent of a deletion has already saved the asset.
       if try TrashRecord.find(LocalIdentifier(identifier), db) != nil { continue }
       let stored = [UInt8](path)
       lost.append(
@@ -52,7 +53,7 @@ enum MissingAssets {
     return lost
   }
 
-  /// Remembers the assets that lose all their files with these rows, unless no user has changed them.
+  /// Saves the assets with user values that lose all their files with these rows.
   ///
   /// - Parameter now: milliseconds since 1970.
   static func remember(losing rows: [Int64], now: Int64, _ db: Database) throws {
@@ -68,8 +69,8 @@ enum MissingAssets {
         """, arguments: [maximumCount])
   }
 
-  /// The record of a missing asset that this new file brings back, with the file's path: the same content under the same
-  /// name or with the same time, or another content at the same path soon after.
+  /// The record of a missing asset that this new file brings back, updated to the file's path. The file has either the
+  /// same content and the same name or time, or other content at the same path within the save window.
   ///
   /// - Parameter isScan: another program has chosen the path.
   fileprivate static func record(
@@ -83,8 +84,8 @@ enum MissingAssets {
     return try record(savedAt: file.path, now: now, db)
   }
 
-  /// The record of an asset that was at this path until a short while ago, by a clock that may have been set since. A date
-  /// that is further in the future is that of a wrong clock, and says nothing.
+  /// The record of an asset whose file was removed from this path within the save window. A removal may also seem to be
+  /// in the future, if the clock was set back since; one beyond the window has a date of a wrong clock and is ignored.
   fileprivate static func record(savedAt path: [UInt8], now: Int64, _ db: Database) throws -> TrashRecord? {
     let saved = try Int64.fetchOne(
       db.cachedStatement(
@@ -92,17 +93,13 @@ enum MissingAssets {
           SELECT trash.id FROM trashFile CROSS JOIN trash ON trash.id = trash
           WHERE path = ? AND place = 0 AND state = 'missing' AND deletedDate BETWEEN ? AND ?
           ORDER BY trash.id DESC LIMIT 1
-          """), arguments: [Data(path), now - savingTime, now + savingTime])
+          """), arguments: [Data(path), now - saveWindow, now + saveWindow])
     return try saved.flatMap { try TrashRecord.find($0, db) }
   }
 
-  /// Whether two files of a type with the same fingerprint, size and metadata are copies of one file.
-  ///
-  /// - Parameters:
-  ///   - isNamed: they have the same name.
-  ///   - isOfTime: they have the same time.
-  static func isCopy(of type: String, isNamed: Bool, isOfTime: Bool) -> Bool {
-    uncompressedTypes.contains(type) ? isNamed && isOfTime : isNamed || isOfTime
+  /// Whether two files of this type with the same fingerprint, size and metadata are copies of each other.
+  static func isCopy(of type: String, hasSameName: Bool, hasSameTime: Bool) -> Bool {
+    uncompressedTypes.contains(type) ? hasSameName && hasSameTime : hasSameName || hasSameTime
   }
 
   /// The record of an asset whose file has this content.
@@ -120,11 +117,12 @@ enum MissingAssets {
     for id in records {
       guard let record = try TrashRecord.find(id, db), let former = record.files.first,
         let original = try record.original(of: former, db), original.identity.size == file.identity.size,
-        try record.isAlike(media, db)
+        try record.hasProperties(of: media, db)
       else { continue }
-      let isNamed = OriginalFile.displayName(former.path) == OriginalFile.displayName(file.path)
-      let isOfTime = original.identity.isOfSameTime(as: file.identity)
-      guard isCopy(of: media.uniformTypeIdentifier, isNamed: isNamed, isOfTime: isOfTime) else { continue }
+      let hasSameName = OriginalFile.displayName(former.path) == OriginalFile.displayName(file.path)
+      let hasSameTime = original.identity.isOfSameTime(as: file.identity)
+      let type = media.uniformTypeIdentifier
+      guard isCopy(of: type, hasSameName: hasSameName, hasSameTime: hasSameTime) else { continue }
       try record.updatePaths(TrashRecord.File(number: former.number, path: file.path, trashPath: []), db)
       return try TrashRecord.find(id, db)
     }
@@ -133,8 +131,8 @@ enum MissingAssets {
 }
 
 extension TrashRecord {
-  /// Whether the primary file had the same properties: those that `Catalogue.knownFiles(like:)` compares.
-  fileprivate func isAlike(_ media: ProbedMedia, _ db: Database) throws -> Bool {
+  /// Whether the primary file had the properties of this one that `Catalogue.knownFiles(like:)` compares.
+  fileprivate func hasProperties(of media: ProbedMedia, _ db: Database) throws -> Bool {
     let file = try values(0, of: "file", db)
     let asset = try values(Self.assetRow, of: "asset", db)
     func side(_ unadjusted: String, _ shown: String) -> DatabaseValue? {
@@ -152,15 +150,15 @@ extension TrashRecord {
 }
 
 extension AssetWriter {
-  /// The missing asset that a new file brings back. Callers with limited visibility don't learn of any.
+  /// The missing asset that a new file brings back; always `nil` for callers with limited visibility.
   func missingAsset(for media: ProbedMedia, _ file: ProbedFile) throws -> TrashRecord? {
     guard joinable == .of(.whole), partner == nil else { return nil }
     return try MissingAssets.record(for: media, file, isScan: isScan, now: now, db)
   }
 
-  /// The missing asset whose path a known file gets: a program removed the photograph and saved it through a temporary
-  /// file, which was indexed. Its row must be the only one of an asset that no user has changed. If another row has the
-  /// path, or waits for it, `restorePath` decides.
+  /// The missing asset that a known file brings back by moving to its path: a program removed the photograph and saved
+  /// it again through a temporary file, which a scan indexed. The known file must be the only one of an asset without
+  /// user values. If another row has the path or waits for it, `restorePath` decides instead.
   func missingAsset(savedAt path: [UInt8], byRow row: Int64) throws -> TrashRecord? {
     guard let record = try MissingAssets.record(savedAt: path, now: now, db), try fileRow(at: path) == nil,
       try rowsWaiting(for: path).isEmpty
@@ -172,17 +170,16 @@ extension AssetWriter {
 }
 
 extension Catalogue {
-  /// Forgets the missing assets that were removed before a point in time, and not within the time in which another
-  /// program may be saving them.
+  /// Forgets the missing assets that were removed before a point in time and before the save window.
   ///
   /// - Parameters:
   ///   - milliseconds: since 1970.
-  ///   - now: likewise.
+  ///   - now: milliseconds since 1970.
   package func forgetMissingAssets(removedBefore milliseconds: Int64, now: Int64) throws(AssetSourceError) {
     try writeMaintenance(isLarge: true) { db in
       try db.execute(
         sql: "DELETE FROM trash WHERE state = 'missing' AND deletedDate < ?",
-        arguments: [min(milliseconds, now - MissingAssets.savingTime)])
+        arguments: [min(milliseconds, now - MissingAssets.saveWindow)])
     }
   }
 }

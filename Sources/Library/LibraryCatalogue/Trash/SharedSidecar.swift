@@ -1,5 +1,6 @@
-// The sidecars that describe files of several assets. One goes to the trash with the last of these assets, and comes
-// back with the first one that is restored: the record of each other asset has a mark with the path of the sidecar.
+// Sidecars that describe files of several assets. Such a sidecar goes to the trash with the last of these assets and
+// comes back with the first one that is restored. For that, the record of each other asset has a mark: the path of the
+// sidecar.
 
 import Foundation
 import GRDB
@@ -7,28 +8,28 @@ import PhotoModel
 
 /// A sidecar that is in the trash with one asset, and describes a file of another asset in the trash too.
 package struct SharedSidecar: Sendable {
-  /// The record that has it, and its number there.
+  /// The record that has the sidecar, and the sidecar's number in it.
   let trash: Int64
   let number: Int
   /// The sidecar as a file of the other asset's record.
   package let file: TrashRecord.File
 
-  /// A value of the asset that is not a column, followed by a number: the path of a sidecar.
+  /// The name of a mark among the saved values of the asset, followed by a number. It is not the name of a column.
   private static let markName = "sharedSidecar"
 
-  /// SQL condition on a row of `trashValue`.
+  /// SQL condition: whether a row of `trashValue` is a mark.
   private static let isMark = "file = \(TrashRecord.assetRow) AND name GLOB '\(markName)*'"
 }
 
 extension Catalogue {
-  /// The sidecars that can come back with an asset from the records of other assets.
+  /// The sidecars in the records of other assets that can be restored together with an asset.
   package func sharedSidecars(of record: TrashRecord) throws(AssetSourceError) -> [SharedSidecar] {
     try read { try SharedSidecar.find(for: record, $0) }
   }
 }
 
 extension SharedSidecar {
-  /// The sidecars of a record; if several have the same path, the one that was deleted last.
+  /// The shared sidecars for a record; if several have the same path, the last deleted one.
   static func find(for record: TrashRecord, _ db: Database) throws -> [SharedSidecar] {
     let rows = try Row.fetchAll(
       db.cachedStatement(
@@ -56,7 +57,7 @@ extension SharedSidecar {
   /// Marks the sidecars that stay in the library when an asset is deleted, because they describe files of others.
   ///
   /// - Parameters:
-  ///   - files: those that are deleted, with sidecars.
+  ///   - files: the files that are deleted, including sidecars.
   ///   - trash: the row of the asset's record.
   static func mark(besides files: [TrashRecord.File], in trash: Int64, _ db: Database) throws {
     let found = try db.cachedStatement(sql: "SELECT id FROM file WHERE path = ? AND asset IS NULL")
@@ -77,7 +78,7 @@ extension SharedSidecar {
     ).execute(arguments: [trash, Data(path)])
   }
 
-  /// Whether one of these assets, which are in the trash, has a file that the sidecar describes.
+  /// Whether the record of any of these assets in the trash has a mark for a sidecar.
   static func isMarked(_ path: [UInt8], byAnyOf assets: Set<LocalIdentifier>, _ db: Database) throws -> Bool {
     let statement = try db.cachedStatement(
       sql: """
@@ -90,8 +91,8 @@ extension SharedSidecar {
     return false
   }
 
-  /// Moves the sidecar to the other asset's record; the file stays where it is. Its former record gets the mark: if
-  /// both assets stay in the trash, or are there again, the sidecar can come back with either.
+  /// Moves the sidecar to the other asset's record; the file is not moved. The former record gets a mark, so that the
+  /// sidecar can come back with either asset if both are in the trash again.
   func move(to record: TrashRecord, _ db: Database) throws {
     for (table, column) in [("trashFile", "place"), ("trashValue", "file")] {
       try db.cachedStatement(sql: "UPDATE \(table) SET trash = ?, \(column) = ? WHERE trash = ? AND \(column) = ?")

@@ -6,8 +6,8 @@ package enum TrashIntent: Sendable {
   /// Moves the files of an asset to the trash. `files` are those in the rows `rows` of the catalogue, in this order;
   /// `now` is in milliseconds since 1970.
   case delete(LocalIdentifier, rows: [Int64], files: [TrashRecord.File], now: Int64)
-  /// Moves `files` back from the trash, among them those of `sidecars`, which leave the records of other assets. Files
-  /// of the record that are not among them are missing and are dropped.
+  /// Moves `files` back from the trash, including those of `sidecars`, which are taken from the records of other
+  /// assets. Files of the record that are not in `files` are missing, and are dropped from the record.
   case restore(TrashRecord, files: [TrashRecord.File], sidecars: [SharedSidecar])
 
   /// Records the intent. Throws ``LibraryFilesError`` if the asset to delete does not exist, or is already being

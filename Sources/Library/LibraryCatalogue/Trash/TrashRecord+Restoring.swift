@@ -23,21 +23,21 @@ extension TrashRecord {
     return row
   }
 
-  /// Makes room for the rows of the files.
+  /// Makes the paths of the files free for their restored rows.
   private func clearPaths(_ writer: inout AssetWriter) throws {
     for file in files {
       guard let found = try writer.fileRow(at: file.path) else { continue }
       if try original(of: file, writer.db)?.identity == found.identity {
-        // A scan has indexed the file first. It belongs to this asset.
+        // A scan indexed this asset's file before the restoration.
         try writer.remove(row: found.id)
       } else {
-        // Another file had the path and has left it: the next scan finds it by its identity.
+        // Another file had the path and has moved away: the next scan finds it by its identity.
         try writer.clearPath(fromRow: found.id, isRestorable: false)
       }
     }
   }
 
-  /// Inserts the asset, with what has changed since it was deleted.
+  /// Inserts the asset, updated to changes since its deletion, such as of the time zone and of decoders.
   ///
   /// - Returns: its row, and the identifier of the burst that it was part of.
   private func restoreAsset(_ writer: inout AssetWriter) throws -> (row: Int64, burst: String?) {
@@ -52,7 +52,7 @@ extension TrashRecord {
       asset["zoneOffset"] = writer.calendar.filingOffset(at: Timestamp(milliseconds: date)).databaseValue
     }
     asset["hasDecoder"] = try hasDecoder(asset, writer).databaseValue
-    // Its burst was re-evaluated without it.
+    // The burst was regrouped without this asset. `regroup` adds it again.
     let burst =
       asset["burstIdentifier"].flatMap(String.fromDatabaseValue)
       ?? asset["formerBurst"].flatMap(String.fromDatabaseValue)
@@ -62,7 +62,7 @@ extension TrashRecord {
     let selection = asset["burstSelectionTypes"].flatMap(Int64.fromDatabaseValue) ?? 0
     asset["burstSelectionTypes"] = (selection & ~Int64(BurstSelectionTypes.autoPick.rawValue)).databaseValue
     let row = try insert(asset, into: "asset", db)
-    writer.restored[row] = asset["contentVersion"].flatMap(String.fromDatabaseValue)
+    writer.restoredVersions[row] = asset["contentVersion"].flatMap(String.fromDatabaseValue)
     // Clients must no longer see the asset as deleted.
     try db.cachedStatement(sql: "DELETE FROM removedObject WHERE library = 0 AND kind = 0 AND object = ?")
       .execute(arguments: [row])
@@ -87,12 +87,12 @@ extension TrashRecord {
     let db = writer.db
     for file in files {
       var values = try values(file.number, of: "file", db)
-      // A new identifier: a running scan may list the old one as missing.
+      // A new row number, because a running scan may list the old one as missing.
       values["id"] = nil
       values["asset"] = file.isSidecar ? DatabaseValue.null : row.databaseValue
       values["path"] = Data(file.path).databaseValue
       if file.number == 0, try isPromoted(db) {
-        // The next scan reads it.
+        // An unknown identity, so that the next scan reads the file.
         for name in ["inode", "size", "modified"] { values[name] = 0.databaseValue }
       }
       _ = try insert(values, into: "file", db)
@@ -116,7 +116,7 @@ extension TrashRecord {
       fingerprint: fingerprint.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } })
   }
 
-  /// Whether the saved row of a file has the identity and the fingerprint of what the last scan found at its path.
+  /// Whether the last scan could read a file, so that its saved identity and fingerprint are those of its content.
   func wasRead(_ file: File, _ db: Database) throws -> Bool {
     guard let known = try original(of: file, db), known.fingerprint != nil, known.identity != .unknown else {
       return false
@@ -125,7 +125,7 @@ extension TrashRecord {
     return reason.isNull
   }
 
-  /// The saved values of a row, by column; only columns that the table has.
+  /// The saved values of a row, by column, without columns that the table no longer has.
   func values(_ number: Int, of table: String, _ db: Database) throws -> [String: DatabaseValue] {
     let known = Set(try Self.columns(of: table, db))
     let rows = try Row.fetchAll(
@@ -147,8 +147,8 @@ extension TrashRecord {
     return db.lastInsertedRowID
   }
 
-  /// Restores the membership in albums that still exist. If its position was taken since, the asset goes directly
-  /// after it.
+  /// Restores the membership in albums that still exist. If another asset has taken the position, the restored one goes
+  /// directly after it.
   private func restoreMemberships(_ asset: Int64, _ db: Database) throws {
     let rows = try Row.fetchAll(
       db.cachedStatement(
@@ -178,10 +178,10 @@ extension TrashRecord {
 }
 
 extension AssetWriter {
-  /// Marks the insertions of restored assets whose content is the one that they had when they were deleted: for a client
-  /// that has not seen them deleted, nothing but the revision has changed. Call it after the last change of them.
+  /// Marks restored assets in the history whose content is the same as before their deletion: for a client that has not
+  /// seen the deletion, only their revision has changed. Call it after the last change of these assets.
   func noteRestoredContents() throws {
-    for (asset, version) in restored {
+    for (asset, version) in restoredVersions {
       try run(
         """
         UPDATE changedObject SET isContentChanged = ?1

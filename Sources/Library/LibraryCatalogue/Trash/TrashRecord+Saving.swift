@@ -5,7 +5,7 @@ import GRDB
 import PhotoModel
 
 extension TrashRecord {
-  /// Writes the intent to delete an asset, or that it is missing.
+  /// Writes the record of an asset that will be deleted or is missing, with its current rows.
   ///
   /// - Parameters:
   ///   - rows: the rows of its files, in the order of `files`.
@@ -28,7 +28,7 @@ extension TrashRecord {
     return id
   }
 
-  /// Saves the current state of an asset and its album positions, replacing what was saved before.
+  /// Saves the current state of an asset and its album positions, replacing an earlier state.
   static func saveAsset(_ asset: Int64, in id: Int64, _ db: Database) throws {
     try saveRow(of: "asset", asset, as: assetRow, in: id, db)
     try saveLackOfPicture(of: asset, in: id, db)
@@ -48,8 +48,8 @@ extension TrashRecord {
     ).execute(arguments: [id, asset])
   }
 
-  /// A value of the asset that is not a column: its type has a decoder, but its file has no picture, as a RAW file
-  /// without a preview. `hasDecoder` alone does not say which of both is missing.
+  /// The name of a saved value that is not a column: the asset's type has a decoder, but its file has no picture, such
+  /// as a RAW file without a preview. `hasDecoder` is false both without a decoder and without a picture.
   private static let lackOfPicture = "lacksPicture"
 
   private static func saveLackOfPicture(of asset: Int64, in id: Int64, _ db: Database) throws {
@@ -69,21 +69,21 @@ extension TrashRecord {
   }
 
   private static func saveRow(of table: String, _ row: Int64, as number: Int, in id: Int64, _ db: Database) throws {
-    // One statement: to run one for each of 70 columns costs twice as much.
+    // One statement, because one for each of the 70 columns would cost twice as much.
     let values = try columns(of: table, db).map { "SELECT ?1, ?2, '\($0)', \($0) FROM \(table) WHERE id = ?3" }
     try db.cachedStatement(
       sql: "INSERT OR REPLACE INTO trashValue (trash, file, name, value) \(values.joined(separator: " UNION ALL "))"
     ).execute(arguments: [id, number, row])
   }
 
-  /// The stored columns, without generated ones. GRDB reads them once for each connection.
+  /// The columns without generated ones. GRDB reads them once for each connection.
   static func columns(of table: String, _ db: Database) throws -> [String] {
     try db.columns(in: table).map(\.name).filter { !CatalogueSchema.generatedColumns.contains($0) }
   }
 
-  /// The record, in which the first of its files is the primary one: if the primary file was missing when the asset was
-  /// deleted, another file takes its place. It is marked, so that the first scan after a restoration reads it: a picture's
-  /// properties differ from those of its RAW file or its video.
+  /// Makes the first file of the record the primary one, if the primary file was missing when the asset was deleted.
+  /// The file is marked, so that the first scan after a restoration reads it: a picture's properties differ from those
+  /// of its RAW file or its video.
   func promotingFirstFile(_ db: Database) throws -> TrashRecord {
     guard let first = files.first, !first.isSidecar else { return self }
     let isPrimary = try Bool.fetchOne(
@@ -106,7 +106,7 @@ extension TrashRecord {
     return try Self.find(id, db) ?? self
   }
 
-  /// A value of file 0 that is not a column: it was not the primary file when its asset was deleted.
+  /// The name of a saved value that is not a column: file 0 was not the primary file when its asset was deleted.
   private static let promotionMark = "isPromoted"
 
   func isPromoted(_ db: Database) throws -> Bool {
@@ -123,7 +123,7 @@ extension TrashRecord {
     try db.cachedStatement(sql: "DELETE FROM trash WHERE id = ?").execute(arguments: [id])
   }
 
-  /// Removes a file that is missing.
+  /// Removes a missing file from the record.
   func delete(_ file: File, _ db: Database) throws {
     try db.cachedStatement(sql: "DELETE FROM trashFile WHERE trash = ? AND place = ?")
       .execute(arguments: [id, file.number])

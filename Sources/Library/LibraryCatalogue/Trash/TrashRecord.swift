@@ -1,5 +1,5 @@
-// An asset in the trash, on its way into or out of it, or missing, as the catalogue records it. Its former rows are saved
-// and restored column by column, by name, so a column that a later migration adds is saved too.
+// The catalogue's record of an asset that is in the trash, on its way into or out of it, or missing. The asset's former
+// rows are saved and restored by column name, so columns that later migrations add are included.
 
 import Foundation
 import GRDB
@@ -9,7 +9,7 @@ import PhotoModel
 package struct TrashRecord: Sendable {
   package enum State: String, Sendable {
     case deleting, trashed, restoring, purging
-    /// Users had changed it, and another program removed its files: see ``MissingAssets``.
+    /// The asset has user values, and another program removed its files: see ``MissingAssets``.
     case missing
   }
 
@@ -42,7 +42,7 @@ package struct TrashRecord: Sendable {
   package let id: Int64
   package let identifier: LocalIdentifier
   package let state: State
-  /// The files that existed in the library, by number; if all were already missing, the primary one, without a path in
+  /// The files that existed in the library, by number. If all were already missing: the primary one without a path in
   /// the trash, or none.
   package let files: [File]
 

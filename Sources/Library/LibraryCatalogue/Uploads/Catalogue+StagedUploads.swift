@@ -1,4 +1,4 @@
-// Staged uploads in the catalogue. Each method is one transaction. `LibraryFiles` has their bytes.
+// The records of staged uploads. Each method is one transaction. `LibraryFiles` stores the bytes.
 
 import Foundation
 import GRDB
@@ -7,16 +7,15 @@ import PhotoModel
 extension Catalogue {
   // MARK: Reads
 
-  /// `nil`: there is none with that identifier.
+  /// The staged upload with that identifier; `nil` if there is none.
   package func stagedUpload(_ identifier: UploadIdentifier) throws(AssetSourceError) -> StagedUpload? {
     try read { try StagedUpload.find(identifier, $0) }
   }
 
-  /// All of them. Their number is limited when they are created.
+  /// All staged uploads. Their number is limited when they are created.
   package func stagedUploads() throws(AssetSourceError) -> [StagedUpload] { try stagedUploads(where: "1") }
 
-  /// Staged uploads from which a process was creating assets when it ended, or from which a running process creates
-  /// them.
+  /// Staged uploads that are being made into assets: by a running process, or by one that was interrupted.
   package func unfinishedStagedUploads() throws(AssetSourceError) -> [StagedUpload] {
     try stagedUploads(where: "path IS NOT NULL")
   }
@@ -41,8 +40,8 @@ extension Catalogue {
 
   private static let uploadAging = RowAging(time: .uploadTime, table: "stagedUpload", column: "usedDate")
 
-  /// Counts at most `limit` milliseconds of the time since the last call toward the time in which staged uploads received
-  /// nothing: see ``RowAging``.
+  /// Counts at most `limit` milliseconds of the time since the last call toward the idle time of staged uploads: see
+  /// ``RowAging``.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func countUploadTime(until now: Int64, atMost limit: Int64) throws(AssetSourceError) {
@@ -67,7 +66,7 @@ extension Catalogue {
   /// Records that bytes were received.
   ///
   /// - Parameters:
-  ///   - length: the length of the whole file, if it is known by now.
+  ///   - length: the length of the whole file, if known.
   ///   - isComplete: all bytes are received and synced.
   /// - Returns: whether the staged upload still exists.
   package func update(
@@ -85,7 +84,7 @@ extension Catalogue {
     return exists
   }
 
-  /// Changes the intent of a change, before its file is moved or after it was moved back.
+  /// Sets or clears the intent of a change, before its file is moved or after the file was moved back.
   package func setPlacement(
     _ placement: StagedUpload.Placement?, of upload: StagedUpload
   ) throws(AssetSourceError) {

@@ -6,7 +6,7 @@ import PhotoModel
 
 /// A staged upload, as the catalogue records it. Its offset is not recorded: it is the size of its file.
 package struct StagedUpload: Sendable, Hashable {
-  /// The intent of a change: where its file goes.
+  /// The intent of a change that makes an asset of the upload: where its file goes.
   package struct Placement: Sendable, Hashable {
     /// Below the library's root.
     package let path: [UInt8]
@@ -30,7 +30,7 @@ package struct StagedUpload: Sendable, Hashable {
   package let isComplete: Bool
   /// When it was created or last received bytes.
   package let usedDate: Timestamp
-  /// `nil`: no change is under way.
+  /// `nil` if no change is in progress.
   package let placement: Placement?
 
   package init(
@@ -86,20 +86,20 @@ extension StagedUpload {
   }
 }
 
-/// A change that uses up a staged upload.
+/// A change that makes an asset of a staged upload and deletes the upload.
 package struct StagedUploadChange: Sendable {
   package enum Content: Sendable {
-    /// The file, at its place in the library.
+    /// The file at its path in the library.
     case placed(ProbedFile)
-    /// An asset with the same content.
+    /// An existing asset with the same content.
     case existing(LocalIdentifier)
   }
 
   let upload: StagedUpload
   package var content: Content
-  /// The new file may join assets that this principal may see.
+  /// The caller. The new file may join only assets that it may see.
   let principal: Principal
-  /// The asset that it belongs to, as the sender knows.
+  /// The asset that the upload belongs to, if the sender named one.
   let partner: LocalIdentifier?
 
   package init(
@@ -111,7 +111,7 @@ package struct StagedUploadChange: Sendable {
     self.partner = partner
   }
 
-  /// Creates the asset, and deletes the record.
+  /// Creates or finds the asset, and deletes the record of the upload.
   func commit(_ writer: inout AssetWriter) throws -> (row: Int64?, identifier: LocalIdentifier) {
     try upload.delete(writer.db)
     switch content {

@@ -19,7 +19,7 @@ struct AssetPairing {
   static let maximumPairedVideoSeconds = 5.0
   /// The maximum difference between the dates of files that were taken together.
   private static let toleranceMilliseconds: Int64 = 1000
-  /// The maximum difference for a video, which names a moment, and a picture, which may name only local clock time.
+  /// The maximum difference between a video, whose date is in UTC, and a picture, which may have only local clock time.
   private static let videoToleranceMilliseconds: Int64 = 5000
   private static let quarterHourMilliseconds: Int64 = 900_000
   private static let maximumOffsetMilliseconds: Int64 = 14 * 3_600_000
@@ -29,7 +29,7 @@ struct AssetPairing {
     let file: Int64
     let asset: Int64
     let role: FileRole
-    /// It is the video of the other asset's picture: see ``strayVideo(of:at:among:_:)``.
+    /// The file is a video that was paired with another picture: see ``strayVideo(of:at:among:_:)``.
     var isStray = false
   }
 
@@ -51,10 +51,12 @@ struct AssetPairing {
     let duration: Double
   }
 
+  /// The asset that a file should join; `nil` if there is none.
+  ///
   /// - Parameters:
   ///   - row: the file's own row, if it has one.
   ///   - joinable: the assets that the file may join.
-  ///   - partner: the asset that it is known to belong to: neither names nor dates need show it.
+  ///   - partner: the asset that the file is known to belong to, even if neither names nor dates show it.
   static func find(
     for media: ProbedMedia, at path: [UInt8], excluding row: Int64?, among joinable: JoinableAssets,
     known partner: Int64?, _ db: Database
@@ -76,7 +78,7 @@ struct AssetPairing {
           existingFileRole: .alternatePhoto)
       case (.image, .video) where !media.isRAW:
         guard isLivePhotoPair(facts, other.facts, duration: other.duration, isKnown) else { continue }
-        // A video of its own name is in another asset: see `strayVideo`.
+        // The video with this picture's name is in another asset: see `strayVideo`.
         if hasStrayVideo && !isKnown && !isSameStem(path, other.facts.path) { continue }
         pairing = AssetPairing(asset: other.asset, file: other.file, newFileRole: nil, existingFileRole: .pairedVideo)
       case (.video, .image) where !isOtherRAW:
@@ -88,8 +90,8 @@ struct AssetPairing {
       default: continue
       }
       if isKnown || pairing.newFileRole != nil { return pairing }
-      // The RAW file and the video of a picture may be two assets. It joins the one that users have changed: only the
-      // other one can be merged (see AssetWriter.joinCompanions).
+      // The RAW file and the video of a new picture may be two assets. The picture joins the one with user values,
+      // because only the other one can be merged afterwards (see AssetWriter.joinCompanions).
       if let first, first.existingFileRole == pairing.existingFileRole { continue }
       if try AssetWriter.hasUserValues(other.asset, db) { return pairing }
       if first == nil { first = pairing }
@@ -137,10 +139,11 @@ struct AssetPairing {
     return found
   }
 
-  /// The video with the name and the content identifier of a new picture that is in the asset of another picture, which
-  /// has another name. It was there before this picture, and found the other one only by the identifier: Apple's edited
-  /// version (`IMG_E1.HEIC`) has that of its original. A copy of this picture, which may be that picture under its new
-  /// name, keeps the video.
+  /// The video that belongs to a new picture but is in the asset of another picture: it has the new picture's name and
+  /// content identifier, and the other picture has another name. The video came before the new picture, and was paired
+  /// with the other one by the identifier alone, because Apple's edited version (`IMG_E1.HEIC`) has the identifier of
+  /// its original (`IMG_1.HEIC`). If the other picture is a copy of the new one, it keeps the video: it may be the same
+  /// picture, renamed.
   static func strayVideo(
     of media: ProbedMedia, at path: [UInt8], among joinable: JoinableAssets, _ db: Database
   ) throws -> Companion? {
@@ -152,7 +155,7 @@ struct AssetPairing {
     of facts: Facts, among joinable: JoinableAssets, _ db: Database
   ) throws -> Companion? {
     guard let identifier = facts.contentIdentifier, let stem = stem(of: facts.path) else { return nil }
-    // The plus sign keeps SQLite from reading all files with the identifier: few files have the name.
+    // The plus sign keeps SQLite from using the index of identifiers: fewer files have the name.
     let rows = try Row.fetchAll(
       db.cachedStatement(
         sql: """
@@ -163,18 +166,17 @@ struct AssetPairing {
           """), arguments: StemRange.bounds(of: stem) + [identifier, facts.fingerprint])
     for row in rows {
       let picture = try row.bytes(2)
-      // A scan that has not found the other picture yet does not know its name.
+      // The name of the other picture is unknown until the scan finds it.
       if VacantPath.isVacant(picture) || isSameStem(picture, facts.path) { continue }
       guard try joinable.contains(row[1], db) else { continue }
-      // What users set may have been meant for the video.
+      // The user values may have been meant for the video.
       if try AssetWriter.hasUserValues(row[1], db) { continue }
       return Companion(file: row[0], asset: row[1], role: .pairedVideo, isStray: true)
     }
     return nil
   }
 
-  /// The paths of pictures that are assets of their own and have the name of one of these files, except for the
-  /// extension.
+  /// The paths of primary pictures that differ from one of these paths only in the extension.
   static func pictures(beside paths: [[UInt8]], _ db: Database) throws -> [[UInt8]] {
     let statement = try db.cachedStatement(
       sql: """
@@ -190,8 +192,8 @@ struct AssetPairing {
     return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// Whether a file, of whatever kind, has this path, or this path with another extension. Files of the asset that a new
-  /// file at the path would join do not count.
+  /// Whether any file has this path, or this path with another extension. Files of the asset that a new file at the
+  /// path would join do not count.
   static func isStemTaken(of path: [UInt8], by media: ProbedMedia, _ db: Database) throws -> Bool {
     guard let stem = stem(of: path) else { return false }
     let rows = try Row.fetchAll(
@@ -203,8 +205,9 @@ struct AssetPairing {
     return joined == nil || assets.contains { $0 != joined }
   }
 
-  /// Whether files with this path, except for the extension, belong to other photographs than the new file, which joins
-  /// none of them. A RAW file and a video of one time may be parts of one photograph, whose picture has not come yet.
+  /// Whether files that differ from this path only in the extension belong to other photographs, so that the new file
+  /// would join none of them. A RAW file and a video of the same time may belong to one photograph whose picture is
+  /// still to come.
   static func hasStrangers(beside path: [UInt8], of media: ProbedMedia, _ db: Database) throws -> Bool {
     guard let stem = stem(of: path) else { return false }
     let assets = try Set(
@@ -219,7 +222,7 @@ struct AssetPairing {
     return !assets.isSubset(of: parts.map(\.asset))
   }
 
-  /// Whether a known file and a new one are of different kinds, and were made at the same time.
+  /// Whether a known file and a new one may be parts of one photograph: of different kinds, and of the same time.
   private static func mayBePart(_ other: Candidate, with media: ProbedMedia, _ facts: Facts) -> Bool {
     guard isSameStem(other.facts.path, facts.path) else { return false }
     if other.mediaType == media.mediaType { return other.isRAW != media.isRAW && isSameTime(facts, other.facts) }
@@ -239,7 +242,7 @@ struct AssetPairing {
     }
   }
 
-  /// The same for a known file.
+  /// The same for the file in a row.
   static func hasCounterpart(ofRow row: Int64, _ db: Database) throws -> Bool {
     let found = try Row.fetchOne(db.cachedStatement(sql: "\(columns) WHERE file.id = ?"), arguments: [row])
     guard let found else { return false }
@@ -249,8 +252,8 @@ struct AssetPairing {
     }
   }
 
-  /// Primary files that may belong to the same asset: that of the known partner, then those with the same path except
-  /// for the extension, then those with the same content identifier.
+  /// Primary files that may belong to the same asset: first that of the known partner, then those whose paths differ
+  /// only in the extension, then those with the same content identifier.
   private static func candidates(like facts: Facts, known partner: Int64? = nil, _ db: Database) throws -> [Candidate] {
     let path = facts.path
     var rows: [Row] = []
@@ -265,7 +268,7 @@ struct AssetPairing {
     }
     let folder = LibraryPath.folder(of: path)
     if let identifier = facts.contentIdentifier {
-      // Copies in other folders do not count towards the limit.
+      // The folder is compared in SQL, so that copies in other folders do not count towards the limit.
       let start: [UInt8] = folder.isEmpty ? [] : folder + [UInt8(ascii: "/")]
       rows += try Row.fetchAll(
         db.cachedStatement(
@@ -312,8 +315,8 @@ struct AssetPairing {
     guard let date = one.creationDate, let otherDate = other.creationDate else { return false }
     let difference = abs(date - otherDate)
     if difference <= videoToleranceMilliseconds { return true }
-    // If at least one date has no time zone, their difference may include a zone offset; so compare modulo a quarter of
-    // an hour, which all offsets are multiples of.
+    // If a date has no time zone, the difference may include a zone offset. All offsets are multiples of a quarter of
+    // an hour, so compare modulo that.
     let hasOffset = one.hasOffset && other.hasOffset
     let rest = difference % quarterHourMilliseconds
     return !hasOffset && difference <= maximumOffsetMilliseconds

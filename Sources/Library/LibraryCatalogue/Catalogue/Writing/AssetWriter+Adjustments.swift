@@ -4,13 +4,14 @@ import GRDB
 import PhotoModel
 import Primitives
 
-/// Sets and reverts adjustments. The content version and the size of the unadjusted picture stay in columns of their
-/// own, so that reverting restores exactly these values. `unadjustedVersion` does not end with `regionsVersion`, as
-/// `contentVersion` does.
+/// Sets and reverts adjustments. The content version and the size of the unadjusted picture stay in separate columns,
+/// so that reverting restores exactly these values. Unlike `contentVersion`, `unadjustedVersion` does not end with
+/// `regionsVersion`.
 extension AssetWriter {
-  /// Replaces the adjustments of a picture. Setting the same ones again changes nothing.
+  /// Replaces the adjustments of a picture. Setting equal adjustments is a no-op.
   ///
-  /// - Parameter keepsForeign: the data of another program that a user set before stay, beside the new operations.
+  /// - Parameter keepsForeign: keep the adjustment data of another program that a user set earlier, beside the new
+  ///   operations.
   func setAdjustments(_ adjustments: StoredAdjustments, of asset: Int64, keepsForeign: Bool = false) throws {
     let isPicture = try Bool.fetchOne(
       db.cachedStatement(sql: "SELECT mediaType = 1 FROM asset WHERE id = ?"), arguments: [asset])
@@ -41,9 +42,9 @@ extension AssetWriter {
     try refreshAdjustedPicture(of: asset)
   }
 
-  /// Removes the adjustments, also those of another program. Without adjustments nothing changes.
+  /// Removes the adjustments, also those of another program. A no-op for an asset without adjustments.
   ///
-  /// - Parameter origin: `user`, or `nil` if the edit that they follow is gone.
+  /// - Parameter origin: `user`, or `nil` if the imported edit no longer exists.
   func revertAdjustments(of asset: Int64, origin: StoredAdjustments.Origin? = .user) throws {
     try run(
       """
@@ -57,8 +58,8 @@ extension AssetWriter {
       """, [now, token, asset, origin?.rawValue])
   }
 
-  /// Derives the version and the size of an adjusted picture from those of the picture before its adjustments. While
-  /// the picture of a live photo is missing, its video is shown without adjustments. They return with the picture.
+  /// Derives the version and the size of an adjusted picture from the unadjusted one. While the picture of a live photo
+  /// is missing, its video is shown without adjustments; they apply again when the picture returns.
   func refreshAdjustedPicture(of asset: Int64) throws {
     let row = try Row.fetchOne(
       db.cachedStatement(
@@ -72,8 +73,8 @@ extension AssetWriter {
     let size = AdjustedGeometry(operations, of: PixelSize(width: row[2], height: row[3])).size
     var version = unadjusted
     if !operations.isEmpty {
-      // Keyed like the version of the file, so that it can't be worked out from the operations.
-      var digest = pixels
+      // A keyed digest, so that clients can't compute it from the operations.
+      var digest = versionDigest
       digest.update("adjusted \(unadjusted) \(json)".utf8)
       version = Base64URL.encode(digest.finalize().prefix(16))
     }

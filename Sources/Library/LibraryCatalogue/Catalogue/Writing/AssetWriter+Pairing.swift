@@ -2,11 +2,14 @@ import Foundation
 import GRDB
 import PhotoModel
 
-/// Joins files that became assets of their own although they belong to another asset: its RAW file or its video was
-/// replaced under another name, and the old one was still known when the new one was stored; or they were there before
-/// the picture; or a scan read them before they had their name, or all of their metadata. An asset that a user has
-/// changed, or put into an album, is not merged into another one. So the caller tries both directions: the file joins
-/// the other asset (`join`), or the files of other assets join its asset (`joinCompanions`).
+/// Merges assets that turn out to be parts of one photograph. Its files become separate assets at first if
+///
+/// - the RAW file or the video was replaced under another name while the old one was still known,
+/// - they came before the picture, or
+/// - a scan read them before they had their final name or all of their metadata.
+///
+/// An asset with user values is never merged into another one. So the caller tries both directions: the file joins the
+/// other asset (`join`), or the files of other assets join its asset (`joinCompanions`).
 extension AssetWriter {
   /// Joins the RAW file and the video that belong to an asset's picture.
   mutating func joinCompanions(of asset: Int64) throws {
@@ -27,7 +30,7 @@ extension AssetWriter {
     }
   }
 
-  /// Moves a video from the asset of another picture, which may find its own video then.
+  /// Moves a video from the asset of another picture, which may then find its own video.
   private mutating func move(strayVideo video: AssetPairing.Companion, to asset: Int64) throws {
     try run("UPDATE file SET asset = ? WHERE id = ?", [asset, video.file])
     for changed in [video.asset, asset] {
@@ -38,7 +41,7 @@ extension AssetWriter {
     try joinCompanions(of: video.asset)
   }
 
-  /// Deletes an asset whose file became a part of another one.
+  /// Deletes an asset whose only file has joined another asset.
   private mutating func deleteMerged(_ asset: Int64, into other: Int64) throws {
     let identifier = try String.fetchOne(
       db.cachedStatement(sql: "DELETE FROM asset WHERE id = ? RETURNING localIdentifier"), arguments: [asset])
@@ -47,16 +50,16 @@ extension AssetWriter {
     merged[LocalIdentifier(identifier)] = other
   }
 
-  /// The row of an asset, or of the one that it became a part of in this transaction.
+  /// The row of an asset, or of the asset that it was merged into in this transaction.
   func currentAsset(_ identifier: LocalIdentifier) throws -> Int64? {
     if let row = merged[identifier] { return row }
     return try LibraryID.whole.asset(identifier, db)
   }
 
-  /// Whether a companion file, read again, keeps its role in its asset.
+  /// Whether a companion file that was read again keeps its role in its asset.
   ///
-  /// Dates and names only bring files together: files that were edited or renamed stay with their asset. But another
-  /// program may have replaced a live photo's video.
+  /// Dates and names are compared only when files are joined: a file that was edited or renamed later stays with its
+  /// asset. But another program may have replaced a live photo's video by another video.
   func keepsRole(_ row: FileRow, in asset: Int64, _ media: ProbedMedia, of file: ProbedFile) throws -> Bool {
     guard media.canHaveRole(row.role) else { return false }
     let isOtherFile = row.identity != file.identity || row.isRewritten(file, media)
@@ -64,21 +67,21 @@ extension AssetWriter {
     return try AssetPairing.mayBePairedVideo(media, of: asset, db)
   }
 
-  /// Whether a file that was renamed may belong to the asset of a file beside it: a program has saved a part of a
-  /// photograph, and a scan indexed its temporary file. A file that was known for longer keeps its asset, and so does one
-  /// whose date is further in the future, that of a wrong clock.
+  /// Whether a renamed file may belong to the asset of a file beside it: a program saved a part of a photograph, and a
+  /// scan indexed its temporary file. Only for a primary file whose asset was added within the last few minutes, or
+  /// slightly in the future by a clock that was set back since. A file that was known for longer keeps its asset.
   func mayJoin(row: Int64) throws -> Bool {
     let asset = try Int64.fetchOne(
       db.cachedStatement(
         sql: """
           SELECT asset.id FROM file JOIN asset ON asset.id = file.asset
           WHERE file.id = ? AND file.isPrimary = 1 AND asset.addedDate BETWEEN ? AND ?
-          """), arguments: [row, now - MissingAssets.savingTime, now + MissingAssets.savingTime])
+          """), arguments: [row, now - MissingAssets.saveWindow, now + MissingAssets.saveWindow])
     guard asset != nil else { return false }
     return try AssetPairing.hasCounterpart(ofRow: row, db)
   }
 
-  /// Joins a file that is an asset of its own, given with its current properties, to the asset that it belongs to.
+  /// Joins the unchanged file of a separate asset to the asset that it belongs to.
   ///
   /// - Returns: whether it did.
   @discardableResult
@@ -88,7 +91,7 @@ extension AssetWriter {
     return try join(file, media, row)
   }
 
-  /// The same for a file that may have changed since the scan before, and its row.
+  /// The same for a file that may have changed, and its row.
   mutating func join(_ file: ProbedFile, _ media: ProbedMedia, _ row: FileRow) throws -> Bool {
     guard row.isPrimary, let asset = row.asset, try isMergeable(asset) else { return false }
     let pairing = try AssetPairing.find(
@@ -97,12 +100,12 @@ extension AssetWriter {
     try bursts.pictureRemoved(asset)
     try run("UPDATE file SET asset = NULL, role = NULL, isPrimary = 0 WHERE id = ?", [row.id])
     try run("DELETE FROM asset WHERE id = ?", [asset])
-    // Without an asset it is like a new file, which joins the one that was found.
+    // Without an asset it is like a new file, so `store` joins it to the asset that was found.
     try store(file)
     return true
   }
 
-  /// Whether an asset has only one file, and nothing that a user set.
+  /// Whether an asset has only one file and no user values.
   func isMergeable(_ asset: Int64) throws -> Bool {
     guard try hasOneFile(asset) else { return false }
     return try !hasUserValues(asset)
@@ -112,10 +115,10 @@ extension AssetWriter {
     try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM file WHERE asset = ?"), arguments: [asset]) == 1
   }
 
-  /// Whether a user has changed an asset, or put it into an album.
+  /// Whether an asset has user values: properties that a user set, or album memberships.
   func hasUserValues(_ asset: Int64) throws -> Bool { try Self.hasUserValues(asset, db) }
 
-  /// Whether a user has changed the asset of a file, or put it into an album.
+  /// Whether the asset of a file has user values.
   static func hasUserValues(ofRow row: Int64, _ db: Database) throws -> Bool {
     let asset = try Int64.fetchOne(db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [row])
     guard let asset else { return false }

@@ -14,7 +14,7 @@ extension AssetWriter {
     let isPrimary: Bool
     let identity: FileIdentity
     let changeTimeNanoseconds: Int64
-    /// See ``FileContent/number``.
+    /// The random number of its content: see ``FileContent/number``.
     let contentNumber: Int64
     let fingerprint: FileFingerprint?
     /// The name of the burst in the file.
@@ -30,11 +30,11 @@ extension AssetWriter {
     let identity: FileIdentity
     /// Its ctime; 0 for objects of remote stores.
     let changeTimeNanoseconds: Int64
-    /// A random number that the file got when it was new or rewritten; 0: none. Other contents may have the same inode,
-    /// size and times.
+    /// A random number that the file got when it was new or rewritten, because other contents may have the same inode,
+    /// size and times; 0 if it has none.
     let number: Int64
 
-    /// See ``FileIdentity/needsPath``. A file in a folder has an inode of its own, whatever its time is.
+    /// See ``FileIdentity/needsPath``. Only for remote objects: a file in a folder has its own inode.
     var needsPath: Bool { identity.needsPath && changeTimeNanoseconds == 0 }
   }
 
@@ -56,8 +56,8 @@ extension AssetWriter {
     }
   }
 
-  /// The number of a content that no scan has found before. None for an object of a remote store, whose entity tag
-  /// identifies its content.
+  /// A number for content that no scan has found before; 0 for an object of a remote store, whose entity tag identifies
+  /// its content.
   static func newContentNumber(of file: ProbedFile) -> Int64 {
     file.changeTimeNanoseconds == 0 ? 0 : Int64.random(in: 1...Int64.max)
   }
@@ -101,7 +101,7 @@ extension AssetWriter {
     "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "rating", "title", "keywords", "people",
     "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
   ]
-  /// The place that the file names. Clients don't see these columns, so they change without a new revision.
+  /// The place in the file's metadata. Clients don't see these columns, so they change without a new revision.
   private static let filePlaceColumns = ["fileLatitude", "fileLongitude", "fileCity", "fileRegion", "fileCountry"]
   /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
   /// journal the pages of each insertion: see CatalogueSchema.
@@ -110,9 +110,9 @@ extension AssetWriter {
       (\((properties + filePlaceColumns).joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
     VALUES (\((properties + filePlaceColumns).map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
     """
-  /// Changes nothing if the file (argument `n + 2`) and all values are as before: the first full scan and the first one
-  /// of another version probe every file again, and clients must not see each asset as changed. Arguments 1 to n are
-  /// the properties, n + 1 is the asset.
+  /// Arguments 1 to n are the properties, n + 1 is the asset, n + 2 is whether the file may have changed. A no-op if
+  /// neither the file nor any value has changed: full scans of a new version probe every file again, and clients must
+  /// not see each asset as changed.
   private static let updateSQL: String = {
     let values = properties.enumerated().map { (name: $1, value: value(of: $1, from: "?\($0 + 1)")) }
     let compared = values.filter { $0.name != "revision" && $0.name != "modificationDate" }
@@ -136,7 +136,7 @@ extension AssetWriter {
       value(unless: "creationDateSource = '\(DateSource.user.rawValue)'")
     case "latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry":
       value(unless: "hasUserLocation")
-    // The adjusted size is worked out again by `refresh`.
+    // `refresh` computes the adjusted size.
     case "pixelWidth", "pixelHeight": value(unless: "adjustments IS NOT NULL")
     case "title": value(unless: .title)
     case "caption": value(unless: .caption)
@@ -190,14 +190,14 @@ extension AssetWriter {
       Self.insertSQL,
       values + [Base64URL.randomIdentifier(), now, contentVersion(of: [content]), media.isRAW])
     let asset = db.lastInsertedRowID
-    // Grouping a burst changes all of its pictures, so it is skipped if no asset may be joined.
+    // Grouping a burst changes all of its pictures, so it is skipped if the file may join no asset.
     if joinable != .none { bursts.pictureChanged(asset, media, file.path) }
     return asset
   }
 
   /// - Parameters:
   ///   - isOtherFile: the asset's picture may have changed.
-  ///   - isOtherPrimary: the file was not the asset's primary one until now.
+  ///   - isOtherPrimary: another file was the asset's primary one until now.
   ///   - namedBurst: the name of the burst that the file had until now.
   /// - Returns: whether any property changed, or the place that the file names.
   @discardableResult
@@ -228,23 +228,23 @@ extension AssetWriter {
 }
 
 extension AssetWriter.FileRow {
-  /// Whether a file that seems to be the same may have other bytes: only its ctime differs, because its contents, its
-  /// name, its mode or its links changed.
+  /// Whether only the file's ctime differs: its contents may have changed without a new modification time, or only its
+  /// name, mode or links.
   func wasTouched(_ file: ProbedFile) -> Bool {
     identity == file.identity && changeTimeNanoseconds != 0 && file.changeTimeNanoseconds != 0
       && changeTimeNanoseconds != file.changeTimeNanoseconds
   }
 
-  /// Whether facts have changed that decide which files were made together: the file was incomplete when it was read, or
-  /// a program has corrected its date.
+  /// Whether the facts by which files are joined have changed: the file was incomplete when it was read, or a program
+  /// has corrected its date.
   func hasOtherFacts(than media: ProbedMedia) -> Bool {
     if type != media.uniformTypeIdentifier { return true }
     if embeddedDate != media.embeddedDate { return true }
     return contentIdentifier != media.contentIdentifier
   }
 
-  /// Whether it has other bytes, or another inode, size or time: then a file at its path may have the former ones again
-  /// later, with other bytes. Never for an object of a remote store.
+  /// Whether the file has other bytes, or another inode, size or time, and needs a new content number: later contents
+  /// of its path may have the former inode, size and time again. Never for an object of a remote store.
   func isRewritten(_ file: ProbedFile, _ media: ProbedMedia) -> Bool {
     guard file.changeTimeNanoseconds != 0 else { return false }
     // `remove(row:)` clears the identity, so that the file is read again.

@@ -1,9 +1,9 @@
 import GRDB
 import PhotoModel
 
-/// Adds what users made of one asset to another one.
+/// Copies user values from one asset to another one.
 extension AssetWriter {
-  /// Adds what users made of an asset to another one, which keeps its own values where both have one.
+  /// Copies the user values of an asset to another one, which keeps its own where both have a value.
   func addUserValues(of other: Int64, to asset: Int64) throws {
     try run(Self.addUserValuesSQL, [asset, other, token, now])
     try addAdjustments(of: other, to: asset)
@@ -35,7 +35,7 @@ extension AssetWriter {
       """
   }()
 
-  /// A condition: only the other asset has a user's value of this property.
+  /// SQL condition: only the other asset has a user's value of this property.
   private static func isTaken(_ field: UserFields) -> String {
     "asset.userFields & \(field.rawValue) = 0 AND other.userFields & \(field.rawValue) <> 0"
   }
@@ -53,16 +53,16 @@ extension AssetWriter {
     if let row { try setAdjustments(StoredAdjustments(row), of: asset) }
   }
 
-  /// The asset takes the places of the other one in albums that it is not in.
+  /// The asset takes the positions of the other one in albums that it is not in.
   private func addMemberships(of other: Int64, to asset: Int64) throws {
-    let places = try Row.fetchAll(
+    let memberships = try Row.fetchAll(
       db.cachedStatement(
         sql: """
           SELECT collection, position FROM member
           WHERE asset = ?2 AND collection NOT IN (SELECT collection FROM member WHERE asset = ?1)
           """), arguments: [asset, other])
-    for place in places {
-      let (album, position): (Int64, Int64) = (place[0], place[1])
+    for membership in memberships {
+      let (album, position): (Int64, Int64) = (membership[0], membership[1])
       try run("UPDATE collection SET keyAsset = ? WHERE id = ? AND keyAsset = ?", [asset, album, other])
       try run("DELETE FROM member WHERE asset = ? AND collection = ?", [other, album])
       try AlbumOrder(db: db, row: album).put(asset, at: position)

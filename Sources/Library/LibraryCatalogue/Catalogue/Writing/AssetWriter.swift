@@ -6,10 +6,9 @@
 //     new file        joins the asset that it belongs to (see AssetPairing), brings a missing one back (see
 //                     MissingAssets), or becomes an asset of its own
 //     missing file    its asset is deleted with its last file; otherwise another of its files becomes the primary one,
-//                     and files that took the place of the missing one join it
+//                     and files that replace the missing one join it
 //
-// A user's changes to an asset, and its album memberships, belong to the asset's row. So an existing row is updated and
-// never replaced.
+// An asset's row has its user values and album memberships, so an existing row is updated and never replaced.
 
 import Cryptography
 import Foundation
@@ -21,8 +20,8 @@ struct AssetWriter {
   let db: Database
   /// The token of this transaction's change.
   let token: Int64
-  /// The keyed MAC that content versions start from.
-  let pixels: HMACSHA256
+  /// The keyed digest, still empty, that content versions are computed with.
+  let versionDigest: HMACSHA256
   /// The time of this change in milliseconds since 1970.
   let now: Int64
   let calendar: LocalCalendar
@@ -34,19 +33,19 @@ struct AssetWriter {
   var joinable = JoinableAssets.of(.whole)
   /// The asset that a new file is known to belong to.
   var partner: Int64?
-  /// Another program wrote the files, at paths of its own choice. An upload gets a free path.
+  /// Another program wrote the files, at paths of its choice. Otherwise they are uploads, which get free paths.
   var isScan = false
-  /// The content versions that restored assets had when they were deleted.
-  var restored: [Int64: String] = [:]
-  /// The identifiers of the assets that became parts of others in this transaction, and the rows of those others.
+  /// The content versions that restored assets had when they were deleted, by the new row.
+  var restoredVersions: [Int64: String] = [:]
+  /// The assets that were merged into others in this transaction, each with the row of the other asset.
   var merged: [LocalIdentifier: Int64] = [:]
-  /// The assets that lost a file and have others.
-  private(set) var reduced: Set<Int64> = []
+  /// The assets that lost a file but not their last one.
+  private(set) var assetsThatLostFiles: Set<Int64> = []
 
   init(_ db: Database, token: Int64) throws {
     self.db = db
     self.token = token
-    pixels = HMACSHA256(key: try Catalogue.contentKey(db))
+    versionDigest = HMACSHA256(key: try Catalogue.contentKey(db))
     now =
       try Int64.fetchOne(db.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0"))
       ?? Int64(Date().timeIntervalSince1970 * 1000)
@@ -65,11 +64,11 @@ struct AssetWriter {
 
   // MARK: Paths
 
-  /// Takes a row's path, which another file has now.
+  /// Makes a row's path vacant, because another file has it now.
   ///
-  /// - Parameter isRestorable: the row may get it back, if its own file turns out to be gone: see `restorePath`. If
-  ///   several rows lost a path, those wait for it whose assets users have changed, or else the first that lost it: a
-  ///   file that took the path only for a moment does not.
+  /// - Parameter isRestorable: the row may get the path back if its own file turns out to be gone: see `restorePath`.
+  ///   If several rows lost the same path, the ones whose assets have user values wait for it, or if there are none,
+  ///   the first one: later ones had the path only for a moment.
   mutating func clearPath(fromRow row: Int64, isRestorable: Bool = true) throws {
     guard let path = try storedPath(ofRow: row), !VacantPath.isVacant(path) || !isRestorable else { return }
     edits.note(sidecar: path)
@@ -78,7 +77,7 @@ struct AssetWriter {
     try run("UPDATE file SET path = ? WHERE id = ?", [vacant, row])
   }
 
-  /// Returns whether a row waits for a path from now on. If so, rows whose assets no user has changed no longer do.
+  /// Returns whether a row may wait for a path. If so, other rows whose assets have no user values stop waiting.
   private func replaceWaitingRows(of path: [UInt8], with row: Int64) throws -> Bool {
     let waiting = try rowsWaiting(for: path)
     if waiting.isEmpty { return true }
@@ -126,7 +125,7 @@ struct AssetWriter {
 
   mutating func store(_ file: ProbedFile) throws {
     if let former = file.movedFromRow { try move(row: former, to: file.path) }
-    // Look the row up now: rows may have moved since the scan saw the file, also within this batch.
+    // Looked up only now: rows may have moved since the scan found the file, also within this batch.
     let row = try fileRow(at: file.path)
     edits.note(sidecar: file.path)
     switch file.finding {
@@ -144,7 +143,7 @@ struct AssetWriter {
     }
   }
 
-  /// A known file, or a new one: see the drawing above. A companion that can no longer have its role is a new file.
+  /// Stores a known or a new file: see the drawing above. A companion that can no longer have its role counts as new.
   private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
     if let row, let asset = row.asset {
       if try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
@@ -154,7 +153,7 @@ struct AssetWriter {
     } else if let missing = try missingAsset(for: media, file) {
       return try bringBack(missing, with: media, of: file, row)
     }
-    // A file that changes its asset or its role has the same content.
+    // Not rewritten: a file keeps its content number when it changes its asset or role.
     let known = row.flatMap { $0.isRewritten(file, media) ? nil : $0.contentNumber } ?? 0
     let number = known != 0 ? known : Self.newContentNumber(of: file)
     let pairing = try AssetPairing.find(
@@ -166,9 +165,9 @@ struct AssetWriter {
     }
   }
 
-  /// A known file that keeps its role in its asset, unless it joins another one.
+  /// Stores a known file that keeps its role in its asset, unless it joins another asset.
   private mutating func storeKnown(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow, in asset: Int64) throws {
-    // Another time zone or a program that reads more also finds other facts, but in the same file.
+    // A probe with another time zone or of another version also finds other facts, but in an unchanged file.
     let isOtherContent = row.identity != file.identity || row.wasTouched(file) || file.wasWritten
     let mayJoin = row.isPrimary && (file.mayJoin || isOtherContent && row.hasOtherFacts(than: media))
     if mayJoin, try join(file, media, row) { return }
@@ -178,11 +177,11 @@ struct AssetWriter {
     var isRewritten = row.isRewritten(file, media)
     let isOtherFile = row.identity != file.identity || isRewritten
     if row.isPrimary {
-      // `remove(row:)` has made it the primary file.
+      // `remove(row:)` has made a companion the primary file and cleared its identity.
       let isOtherPrimary = row.identity == .unknown
       let hasChanged = try update(
         asset, media, file, isOtherFile: isOtherFile, isOtherPrimary: isOtherPrimary, namedBurst: row.burst)
-      // Other metadata are other bytes, which may be beyond those that the fingerprint covers.
+      // Changed metadata mean changed bytes, even if the fingerprint does not cover them.
       if hasChanged && row.wasTouched(file) { isRewritten = true }
     } else if isOtherFile {
       try touch(asset)
@@ -191,12 +190,12 @@ struct AssetWriter {
       try run("UPDATE file SET rewritten = ? WHERE id = ?", [Self.newContentNumber(of: file), row.id])
     }
     try refresh(asset)
-    // A file that waited for the end of the walk may follow its RAW file or its video.
+    // A moved file is stored at the end of the walk, so its RAW file or video may have been stored before it.
     if mayJoin || file.movedFromRow != nil && row.isPrimary { try joinCompanions(of: asset) }
     edits.note(asset: asset)
   }
 
-  /// Takes a companion file, which can no longer have its role, out of its asset.
+  /// Takes a companion file that can no longer have its role out of its asset.
   private func detach(_ row: FileRow, from asset: Int64) throws {
     try run("UPDATE file SET asset = NULL, role = NULL WHERE id = ?", [row.id])
     try touch(asset)
@@ -209,7 +208,7 @@ struct AssetWriter {
   ) throws {
     if let row { try remove(row: row.id) }
     let asset = try missing.restore(&self)
-    // No event reported writes while the file was elsewhere.
+    // While the file was missing, no event reported writes to it.
     var returned = file
     returned.wasWritten = true
     try store(media, of: returned, fileRow(at: file.path))
@@ -246,8 +245,8 @@ struct AssetWriter {
     }
   }
 
-  /// Removes a missing file's row. Its asset is deleted with it, unless the asset has other files; in that case the
-  /// caller stores the first of them again in the same transaction.
+  /// Removes a missing file's row, and its asset with it unless the asset has other files. In that case the caller
+  /// stores the first of them again in the same transaction.
   mutating func remove(row: Int64) throws {
     let gone = try Row.fetchOne(
       db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset, isPrimary, path"), arguments: [row])
@@ -262,7 +261,7 @@ struct AssetWriter {
       try run("DELETE FROM asset WHERE id = ?", [asset])
       return
     }
-    reduced.insert(asset)
+    assetsThatLostFiles.insert(asset)
     if gone[1] {
       // Clear the identity, so that the next scan reads the file even if the caller does not store it now: a picture's
       // properties differ from a video's.
@@ -304,7 +303,7 @@ struct AssetWriter {
           SELECT role, inode, size, modified, type, isLive, rewritten, path, changed FROM file WHERE asset = ?
           ORDER BY isPrimary DESC, role, id
           """), arguments: [asset])
-    var pixels: [FileContent] = []
+    var pictureFiles: [FileContent] = []
     var isRAW = false
     var isLive = false
     for (index, file) in files.enumerated() {
@@ -313,37 +312,37 @@ struct AssetWriter {
       if (file[4] as String?).map(isRAWType) ?? false { isRAW = true }
       // A live photo's video contributes no pixels to the picture.
       guard index == 0 || role == .alternatePhoto else { continue }
-      pixels.append(
+      pictureFiles.append(
         FileContent(
           path: try file.bytes(7), identity: file.identity(from: 1), changeTimeNanoseconds: file[8], number: file[6]))
     }
-    try run(Self.refreshSQL, [contentVersion(of: pixels), isRAW, isLive, asset, token, now])
+    try run(Self.refreshSQL, [contentVersion(of: pictureFiles), isRAW, isLive, asset, token, now])
     try refreshAdjustedPicture(of: asset)
   }
 
-  /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, with the numbers of their contents and
-  /// their paths where those are needed, truncated to 128 bits. It follows from the rows, so it is the same each time.
+  /// HMAC-SHA256, truncated to 128 bits, over the identities of the files that hold the asset's pixels, their content
+  /// numbers, and their paths where needed. Depends only on the rows, so it is reproducible.
   func contentVersion(of files: [FileContent]) -> String {
-    var pixels = pixels
+    var digest = versionDigest
     for file in files {
       let identity = file.identity
       let values = (
         identity.inode.littleEndian, UInt64(bitPattern: identity.size).littleEndian,
         UInt64(bitPattern: identity.modified).littleEndian
       )
-      withUnsafeBytes(of: values) { pixels.update($0) }
-      if file.number != 0 { withUnsafeBytes(of: file.number.littleEndian) { pixels.update($0) } }
+      withUnsafeBytes(of: values) { digest.update($0) }
+      if file.number != 0 { withUnsafeBytes(of: file.number.littleEndian) { digest.update($0) } }
       if file.needsPath {
-        withUnsafeBytes(of: UInt64(file.path.count).littleEndian) { pixels.update($0) }
-        pixels.update(file.path)
+        withUnsafeBytes(of: UInt64(file.path.count).littleEndian) { digest.update($0) }
+        digest.update(file.path)
       }
     }
-    return Base64URL.encode(pixels.finalize().prefix(16))
+    return Base64URL.encode(digest.finalize().prefix(16))
   }
 
-  /// The end of the content version of an asset with these regions of a user: 48 bits of a keyed digest.
+  /// The suffix of the content version of an asset whose regions a user set: 48 bits of a keyed digest of them.
   func regionsVersion(_ json: String?) -> String {
-    var digest = pixels
+    var digest = versionDigest
     digest.update((json ?? "").utf8)
     return "." + Base64URL.encode(digest.finalize().prefix(6))
   }

@@ -3,9 +3,9 @@
 //
 // One picture represents the burst. It is chosen when the burst is formed, and again only if that picture leaves.
 //
-// A burst of one picture is dissolved. That picture, those in the trash, and photographs whose picture is missing while
-// their video or RAW file is left remember the burst (`formerBurst`): when another one returns, they are the same burst
-// again, and those that a user picked are still picked.
+// A burst of one picture is dissolved. The remaining picture, pictures in the trash, and assets whose picture is
+// missing (only the video or RAW file is left) remember the burst in `formerBurst`. When another picture returns, they
+// form the same burst again, and pictures that a user picked are still picked.
 
 import Foundation
 import GRDB
@@ -17,7 +17,7 @@ struct BurstWriter {
   /// The maximum time between two pictures of a burst, in milliseconds: the slowest burst mode takes 2.5 pictures a
   /// second.
   private static let maximumGapMilliseconds: Int64 = 400
-  /// The minimum size of a burst without a name: two shots in a row are just two pictures.
+  /// The minimum size of a burst without a name: two shots in a row are not a burst.
   private static let minimumCount = 3
   /// The maximum number of pictures on each side of the one that is examined.
   private static let maximumNeighbours = 500
@@ -27,11 +27,11 @@ struct BurstWriter {
   private let token: Int64
   /// Pictures that name no burst but may belong to one.
   private var ungrouped: [(asset: Int64, folder: [UInt8])] = []
-  /// Names, from files, of bursts that gained pictures.
+  /// Bursts that gained pictures, by their names in files.
   private var namedBursts: Set<String> = []
-  /// Identifiers, from the trash, of bursts to which pictures return.
+  /// Bursts to which pictures return from the trash, by identifier.
   private var formerBursts: Set<String> = []
-  /// Identifiers, from assets, of bursts that lost a picture.
+  /// Bursts that lost a picture, by identifier.
   private var changedBursts: Set<String> = []
 
   init(_ db: Database, token: Int64) {
@@ -49,7 +49,7 @@ struct BurstWriter {
     }
   }
 
-  /// Records a restored picture that was part of a burst. It belongs to none until `regroup()`.
+  /// Records a restored picture that was part of a burst. It belongs to no burst until `regroup()`.
   ///
   /// - Parameters:
   ///   - burst: the identifier of the burst.
@@ -63,7 +63,7 @@ struct BurstWriter {
     }
   }
 
-  /// Gives a picture the place of its copy in a burst. The copy is about to be deleted.
+  /// Gives a picture the membership and role in a burst of its copy, which is about to be deleted.
   mutating func pictureReplaced(_ asset: Int64, byCopy copy: Int64) throws {
     for id in [asset, copy] {
       let burst = try String.fetchOne(
@@ -82,20 +82,20 @@ struct BurstWriter {
     ).execute(arguments: [BurstSelectionTypes.autoPick.rawValue, asset, copy])
   }
 
-  /// How an asset that takes on the properties of a file is grouped again.
+  /// What happens to the burst membership of an asset that gets the properties of a file.
   enum Regrouping {
-    /// It keeps its role in its burst, also if a user picked it.
+    /// It stays in its burst.
     case unneeded
-    /// It is the same photograph, which may return to the burst with the user's pick.
+    /// It leaves the burst, but may return with the user's pick, because it is the same photograph.
     case remembering
-    /// It may be of another burst.
+    /// It leaves the burst for good, and may join another one.
     case forgetting
   }
 
-  /// How an asset is grouped after it takes on this file's properties.
+  /// How an asset is regrouped when it gets this file's properties.
   ///
   /// - Parameters:
-  ///   - isOtherFile: the file was not the asset's primary one until now: its picture is missing or back.
+  ///   - isOtherFile: another file was the asset's primary one until now: the picture went missing or came back.
   ///   - namedBurst: the name of the burst that the file had until now.
   func regrouping(
     by media: ProbedMedia, of asset: Int64, isOtherFile: Bool, namedBurst: String?
@@ -109,13 +109,13 @@ struct BurstWriter {
           """), arguments: [asset])
     guard let row, let burst: String = row[0] else { return .forgetting }
     let isMember: Bool = row[1]
-    // Only pictures form bursts. A video is here for the missing picture of its live photo.
+    // Only pictures form bursts. A video replaces the missing picture of its live photo.
     if media.mediaType != .image { return .remembering }
     let isSamePicture: Bool
     if let name = media.burst {
       isSamePicture = name == burst
     } else if namedBurst != nil {
-      // Only its name tied the picture to the burst.
+      // The picture was in the burst only by the name in its file, which is gone.
       isSamePicture = false
     } else {
       // A date that a user set is not the time of the shutter.
@@ -157,6 +157,7 @@ struct BurstWriter {
     ).execute(arguments: [asset])
   }
 
+  /// Forms and updates the bursts of all recorded pictures.
   mutating func regroup() throws {
     for burst in formerBursts.sorted() { try joinAgain(burst) }
     for burst in namedBursts.sorted() {
@@ -177,8 +178,8 @@ struct BurstWriter {
     for burst in changedBursts.sorted() { try updateRepresentative(burst) }
   }
 
-  /// Whether a picture belongs to no burst, and another asset was taken within the time between two pictures of one.
-  /// For nearly all pictures of a scan, this one statement replaces the four of ``neighbours(of:in:)``.
+  /// Whether a picture belongs to no burst, and another asset was taken close enough in time to form one. For nearly
+  /// all pictures of a scan, this one statement replaces the three of ``neighbours(of:in:)``.
   private func isUngroupedWithNeighbour(_ asset: Int64) throws -> Bool {
     try Int.fetchOne(
       db.cachedStatement(
@@ -191,7 +192,7 @@ struct BurstWriter {
           """), arguments: [asset]) != nil
   }
 
-  /// Joins all pictures that are of a burst or were of it, also if those taken between them are still in the trash.
+  /// Joins all current and former pictures of a burst, even if pictures taken between them are still in the trash.
   private func joinAgain(_ burst: String) throws {
     let assets = try Int64.fetchAll(
       db.cachedStatement(

@@ -1,6 +1,6 @@
-// Follows the edits that other programs left: in a picture's own file, or in a sidecar beside it. After every change of
-// the files concerned, the asset gets the edit as its adjustments, or loses those that it got from one. Once a user set
-// or reverted an asset's adjustments, edits of files no longer change them.
+// Imports the edits of other programs, from a picture's own file or from a sidecar beside it. After every change of
+// these files, the asset gets the edit as its adjustments, or loses the adjustments of an edit that is gone. Once a
+// user has set or reverted an asset's adjustments, edits in files no longer change them.
 //
 //     precedence    Apple's adjustment data (.AAE) > XMP sidecar > XMP in the file
 
@@ -15,7 +15,7 @@ struct ForeignEditWriter {
 
   fileprivate var assets: Set<Int64> = []
   fileprivate var sidecars: Set<[UInt8]> = []
-  /// New assets whose own file has no edit. Only a sidecar can give them one.
+  /// New assets whose own file has no edit. They can get one only from a sidecar.
   fileprivate var assetsWithoutEdit: [Int64] = []
 
   mutating func note(asset: Int64) { assets.insert(asset) }
@@ -27,7 +27,7 @@ struct ForeignEditWriter {
     if hasEdit { assets.insert(asset) } else { assetsWithoutEdit.append(asset) }
   }
 
-  /// Records a path where a file appeared, changed or disappeared; of interest only if it names a sidecar.
+  /// Records a path where a file appeared, changed or disappeared. Ignored unless it is the path of a sidecar.
   mutating func note(sidecar path: [UInt8]) {
     if SidecarPaths.type(of: path) != nil { sidecars.insert(path) }
   }
@@ -39,7 +39,7 @@ struct ForeignEditWriter {
   }
 
   /// Whether any file has an edit, or any asset got one.
-  fileprivate static func exist(_ db: Database) throws -> Bool {
+  fileprivate static func anyEditExists(_ db: Database) throws -> Bool {
     try Bool.fetchOne(
       db.cachedStatement(
         sql: """
@@ -48,12 +48,12 @@ struct ForeignEditWriter {
           """)) ?? false
   }
 
-  /// Edits that are examined to find out whether any is in a sidecar.
+  /// The maximum number of edits that are examined to find out whether any is in a sidecar.
   private static let examinedEdits = 1000
 
-  /// Whether a sidecar may have an edit. Always true if very many files have edits, because finding one among them could
-  /// take longer than looking for a sidecar beside each new picture.
-  fileprivate static func mayBeInSidecars(_ db: Database) throws -> Bool {
+  /// Whether any sidecar may have an edit. Always true if very many files have edits, because searching them for a
+  /// sidecar could take longer than looking for sidecars beside each new picture.
+  fileprivate static func sidecarsMayHaveEdits(_ db: Database) throws -> Bool {
     try Bool.fetchOne(
       db.cachedStatement(
         sql: """
@@ -66,13 +66,13 @@ struct ForeignEditWriter {
     try CatalogueValue.importsTones.read(db) ?? false
   }
 
-  /// The edit in an asset's files, translated into operations, even if the user's own adjustments replace it; `nil` if
+  /// The edit in an asset's files, translated into operations, even if the user's own adjustments override it; `nil` if
   /// the files have none.
   static func imported(of asset: Int64, _ db: Database) throws -> ImportedEdit? {
-    try exist(db) ? imported(ofAny: asset, db) : nil
+    try anyEditExists(db) ? imported(ofAny: asset, db) : nil
   }
 
-  /// Like ``imported(of:_:)``, for a catalogue in which some file is known to have an edit.
+  /// Like ``imported(of:_:)``, without the check whether any file has an edit.
   fileprivate static func imported(ofAny asset: Int64, _ db: Database) throws -> ImportedEdit? {
     let picture = try Row.fetchOne(
       db.cachedStatement(
@@ -106,7 +106,7 @@ struct ForeignEditWriter {
     return nil
   }
 
-  /// The assets whose primary file a sidecar describes, whether the sidecar exists or not.
+  /// The assets whose primary file a sidecar at this path describes, or would describe.
   fileprivate static func pictures(of sidecar: [UInt8], _ db: Database) throws -> [Int64] {
     let (whole, stems) = SidecarPaths.described(by: sidecar)
     var found: [Int64] = []
@@ -128,13 +128,13 @@ struct ForeignEditWriter {
 }
 
 extension AssetWriter {
-  /// Gives the noted assets the edits of their files.
+  /// Applies the edits in files to the recorded assets.
   mutating func applyForeignEdits() throws {
     defer { edits = ForeignEditWriter() }
     let isEmpty = edits.assets.isEmpty && edits.sidecars.isEmpty && edits.assetsWithoutEdit.isEmpty
-    guard !isEmpty, try ForeignEditWriter.exist(db) else { return }
+    guard !isEmpty, try ForeignEditWriter.anyEditExists(db) else { return }
     var assets = edits.assets
-    if !edits.assetsWithoutEdit.isEmpty, try ForeignEditWriter.mayBeInSidecars(db) {
+    if !edits.assetsWithoutEdit.isEmpty, try ForeignEditWriter.sidecarsMayHaveEdits(db) {
       assets.formUnion(edits.assetsWithoutEdit)
     }
     for sidecar in edits.sidecars { assets.formUnion(try ForeignEditWriter.pictures(of: sidecar, db)) }
@@ -161,8 +161,7 @@ extension AssetWriter {
 }
 
 extension Catalogue {
-  /// Sets whether edits of other programs are imported with their tones. After a change all such edits are imported
-  /// again.
+  /// Sets whether edits of other programs are imported with their tones. A change imports all of these edits again.
   package func setImportsTones(_ importsTones: Bool) throws(AssetSourceError) {
     guard try read({ try ForeignEditWriter.importsTones($0) }) != importsTones else { return }
     try change { db, token in

@@ -1,8 +1,8 @@
 import GRDB
 import PhotoModel
 
-/// The assets that a new file may join, as RAW data joins the picture made from it. A file that a principal adds may
-/// join only assets that the principal can see: joining another one would change it and reveal it.
+/// The assets that a new file may join, such as a RAW file its picture. A file that a principal adds may join only
+/// assets that the principal can see: joining another one would change that asset and reveal it.
 enum JoinableAssets: Sendable, Hashable {
   case of(LibraryID)
   case none

@@ -1,10 +1,10 @@
-// Files assets under the days of the library's time zone. The catalogue stores the zone by which its assets are filed.
-// Writers use that zone, so every row follows one rule, whatever the settings say. A new zone is stored first; then the
-// older rows follow it in order, a bounded number in each transaction, also after an interruption.
+// Moves assets to the days of a new time zone. The catalogue stores the zone by which days are assigned, and writers
+// use the stored zone instead of the setting. A new zone is stored first; then existing rows are updated in order, a
+// bounded number in each transaction. An interrupted update continues at the next call.
 //
-// It reads each asset once and rewrites those whose zone offset differs. Counters and moments change only for the
-// assets whose day changes. No token is created: an asset's properties stay the same. Dates that were read in the old
-// zone are not corrected here, because a full scan with another zone reads every file again.
+// The update reads each asset once and rewrites those whose zone offset differs. Counters and moments change only for
+// assets whose day changes. No token is created, because no property of an asset changes. Dates that were read in the
+// old zone are not corrected here: a full scan with another zone reads every file again.
 
 import Foundation
 import GRDB
@@ -20,14 +20,14 @@ enum LocalDayUpdate {
     return LocalCalendar(timeZone: name.flatMap(TimeZone.init(identifier:)) ?? .gmt)
   }
 
-  /// Whether all assets are filed by this zone.
+  /// Whether the days of all assets are those of this zone.
   static func isComplete(_ db: Database, zone: TimeZone) throws -> Bool {
     let name: String? = try CatalogueValue.timeZone.read(db)
     let last: Int64? = try CatalogueValue.filedAsset.read(db)
     return name == zone.identifier && last == nil
   }
 
-  /// Files the next assets by this zone. `false` if none is left.
+  /// Updates the next assets to this zone. Returns whether more are left.
   static func advance(_ db: Database, zone: TimeZone) throws -> Bool {
     let name: String? = try CatalogueValue.timeZone.read(db)
     if name != zone.identifier {
@@ -58,13 +58,13 @@ extension Catalogue {
     try read { try LocalDayUpdate.calendar($0) }
   }
 
-  /// The identifier of the time zone by which the assets are filed; `nil` before the first scan.
+  /// The identifier of the time zone by which days are assigned; `nil` before the first scan.
   package func timeZoneIdentifier() throws(AssetSourceError) -> String? {
     let name: String? = try read { try CatalogueValue.timeZone.read($0) }
     return name == "" ? nil : name
   }
 
-  /// Files all assets under the days of a time zone: a cheap check unless the zone differs from that of the last call.
+  /// Moves all assets to the days of a time zone. A cheap check if the zone is that of the last call.
   package func updateLocalDays(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
     var isDone = try read { try LocalDayUpdate.isComplete($0, zone: zone) }
     while !isDone && !stop.isRaised {
