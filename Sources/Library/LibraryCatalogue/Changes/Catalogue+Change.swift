@@ -3,14 +3,14 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// Changes the library in one atomic transaction, with its row of the history. Triggers record what changed. If they
-  /// recorded nothing, no token is used and no observer is notified. The moments of stale days change in the same
-  /// transaction if these are few; otherwise they wait for ``refreshMoments(zone:stop:)``.
+  /// Changes the library in one transaction and adds a row to the history. Triggers record what changed. If they
+  /// recorded nothing, no token is used and no observer is notified. The moments of the changed days are recomputed in
+  /// the same transaction if the days are few, and otherwise by ``refreshMoments(zone:stop:)``.
   ///
   /// - Parameters:
   ///   - isLarge: see ``transaction(isLarge:_:_:)``.
-  ///   - body: gets the token of the change, which the library already has inside the transaction.
-  /// - Returns: the library's token afterwards.
+  ///   - body: gets the token of the change. Within the transaction, the library already has this token.
+  /// - Returns: the library's token after the change.
   @discardableResult
   func change(
     isLarge: Bool = false, _ body: (Database, _ token: Int64) throws -> Void

@@ -34,15 +34,15 @@ package final class ChangeFeed: Sendable {
     if isNew { scheduleNotification() }
   }
 
-  /// Reports commits that changed moments, which creates no token. Call it as `changed(to:)`.
+  /// Reports commits that changed moments, which create no token. Call it from any thread, without a lock held.
   func momentsChanged() { scheduleNotification() }
 
   private func scheduleNotification() {
-    let starts = state.withLock { state in
+    let isFirst = state.withLock { state in
       defer { state.isNotificationScheduled = true }
       return !state.isNotificationScheduled
     }
-    if starts { queue.async { [self] in notifyObservers() } }
+    if isFirst { queue.async { [self] in notifyObservers() } }
   }
 
   private func notifyObservers() {

@@ -1,5 +1,5 @@
-// Prunes the history. Old rows are deleted in small steps, so that no writer waits long: the first step moves the start
-// of the history, so that older tokens expire, and then the rows are deleted.
+// Prunes the history. Old rows are deleted in small steps, so that no writer waits long. The first step moves the start
+// of the history forward, so that tokens before it expire.
 
 import Foundation
 import GRDB
@@ -19,11 +19,11 @@ extension Catalogue {
   /// The maximum number of rows that one step deletes from each table.
   private static let rowsPerStep = 2000
   private static let historyAging = RowAging(time: .historyTime, table: "change", column: "time")
-  /// A change ages by at most 1/4 of the days between two prunings.
-  private static let shareOfHistoryGap: Int64 = 4
+  /// Between two prunings, a change ages by at most this fraction (1/4) of the lifetime.
+  private static let agingShare: Int64 = 4
 
-  /// Deletes the rows beyond the limits, in steps. Not a change of the library: no token. Changes age by at most a part
-  /// of the days from one call to the next: see ``RowAging``.
+  /// Deletes the rows beyond the limits, in steps. Not a change of the library: no token. From one call to the next,
+  /// changes age by at most a fraction of the lifetime: see ``RowAging``.
   ///
   /// - Parameters:
   ///   - needed: the oldest state of a leased fetch result. Identifiers of objects deleted since then are kept.
@@ -33,8 +33,8 @@ extension Catalogue {
     now: Int64 = Int64(Date().timeIntervalSince1970 * 1000), until stop: StopFlag = StopFlag()
   ) throws(AssetSourceError) {
     let lifetime = Int64(limits.days) * CivilDate.millisecondsPerDay
-    if lifetime > 0 { try age(Self.historyAging, to: now, atMost: lifetime / Self.shareOfHistoryGap) }
-    // Reads all changes, so not at each step.
+    if lifetime > 0 { try age(Self.historyAging, to: now, atMost: lifetime / Self.agingShare) }
+    // Outside of the loop, because it reads all changes.
     let end = try read { db in try Self.historyEnd(limits, now, db) }
     guard let end else { return }
     while !stop.isRaised {
@@ -42,7 +42,7 @@ extension Catalogue {
     }
   }
 
-  /// Deletes a step's worth of the rows up to a change.
+  /// Deletes some of the rows up to a change, in one transaction.
   ///
   /// - Returns: whether there is more to delete.
   private func pruneStep(upTo end: Int64, needed: ChangeToken?) throws(AssetSourceError) -> Bool {
@@ -63,9 +63,9 @@ extension Catalogue {
       try remove("changedVisibility", "library, kind, token, object", "token", upTo: end)
       let names = min(end, needed?.number ?? .max)
       try remove("removedObject", "library, kind, object", "token", upTo: names)
-      // Last: after a pruning that was stopped, these rows say how much is left to prune. The last pruned change of
-      // each library stays, and the last one of more than locations: they are the oldest states from which its history
-      // is complete.
+      // Last, because after a stopped pruning these rows show how much is left to prune. For each library, the last
+      // pruned change stays, and the last one that was not only of locations: they are the oldest states from which the
+      // history is complete.
       if !hasMore {
         try remove(
           "change", "library, token",

@@ -3,8 +3,9 @@
 //     rows of the range -> net changes (first and last event of each object) -> for this principal, of this collection
 //       -> identifiers, inserted | updated | deleted
 //
-// An object that became visible to a principal counts as inserted, one that became invisible as deleted, whatever else
-// happened to it. The same holds for a client that follows one collection.
+// An object that became visible to a principal counts as inserted, and one that became invisible as deleted, whatever
+// else happened to it. For a client that follows one collection, the same holds for entering and leaving the
+// collection.
 
 import GRDB
 import PhotoModel
@@ -47,7 +48,7 @@ struct ChangeReader {
     let collectionFilter = try collectionFilter()
     let asset = try filter.asset.map { try row(of: $0) }
     let end = try self.end(since, limit)
-    // On the last page the state is that of the last change that the principal can see.
+    // The last page ends with the last change that the principal can see.
     let visible = end == nil ? max(since, try Catalogue.visibleToken(db, library, principal)) : end ?? since
     var changes = LibraryChanges(changeToken: visible)
     changes.hasMore = end != nil
@@ -96,7 +97,8 @@ struct ChangeReader {
     return .derived
   }
 
-  /// The row of an asset that the library has, or had. A stream of an asset that leaves the library reports that.
+  /// The row of an asset that the library has or had: a stream that follows an asset reports that it leaves the
+  /// library.
   private func row(of asset: LocalIdentifier) throws -> Int64 {
     let row =
       try library.asset(asset, db)
@@ -108,7 +110,8 @@ struct ChangeReader {
     return row
   }
 
-  /// A collection that the library had. It was deleted, or has left this limited library and still has assets.
+  /// The filter for a collection that the library no longer has: it was deleted, or has left this limited library and
+  /// still has assets.
   private func removedCollection(_ identifier: LocalIdentifier) throws -> CollectionFilter? {
     let removed = try Int64.fetchOne(
       db.cachedStatement(
@@ -128,27 +131,28 @@ struct ChangeReader {
     let changed = try netChanges(of: .asset, in: range)
     var netChanges: [Int64: NetChange]
     switch collectionFilter {
-    case .none, .derived: netChanges = library.isWhole ? changed : try seen(changed, .asset, in: range, only: asset)
+    case .none, .derived:
+      netChanges = library.isWhole ? changed : try visibleChanges(changed, .asset, in: range, only: asset)
     case .members(let collection, let isFolder):
       netChanges = try members(of: collection, isFolder: isFolder, in: range, changed)
     }
     if let asset { netChanges = netChanges.filter { $0.key == asset } }
-    return try named(netChanges, .asset)
+    return try objectChanges(netChanges, .asset)
   }
 
   private func collections(in range: ClosedRange<Int64>, _ collectionFilter: CollectionFilter) throws -> ObjectChanges {
     var netChanges = try netChanges(of: .collection, in: range)
-    if !library.isWhole { netChanges = try seen(netChanges, .collection, in: range) }
+    if !library.isWhole { netChanges = try visibleChanges(netChanges, .collection, in: range) }
     switch collectionFilter {
     case .none: break
     case .members(let collection, _):
-      let inIt = try db.cachedStatement(sql: "SELECT 1 FROM collection WHERE id = ? AND parent = ?")
+      let isChild = try db.cachedStatement(sql: "SELECT 1 FROM collection WHERE id = ? AND parent = ?")
       netChanges = try netChanges.filter { row, _ in
-        try row == collection || Int.fetchOne(inIt, arguments: [row, collection]) != nil
+        try row == collection || Int.fetchOne(isChild, arguments: [row, collection]) != nil
       }
     case .derived: netChanges = [:]
     }
-    return try named(netChanges, .collection)
+    return try objectChanges(netChanges, .collection)
   }
 
   private func netChanges(of kind: Kind, in range: ClosedRange<Int64>) throws -> [Int64: NetChange] {
@@ -180,7 +184,7 @@ struct ChangeReader {
   /// The net changes as a limited library sees them: objects that entered it are inserted, those that left it deleted.
   ///
   /// - Parameter only: the one object of interest; `nil`: all.
-  private func seen(
+  private func visibleChanges(
     _ netChanges: [Int64: NetChange], _ kind: Kind, in range: ClosedRange<Int64>, only: Int64? = nil
   ) throws -> [Int64: NetChange] {
     let crossed = try Int64.fetchAll(
@@ -203,8 +207,8 @@ struct ChangeReader {
     return seen
   }
 
-  /// Whether an object was in a limited library after the change with a token: if it left the library next, and not if
-  /// it entered it next. Without a later event, its current state decides.
+  /// Whether an object was in a limited library after the change with a token. The object's next event decides: it was
+  /// in the library if it leaves next, and not if it enters next. Without a later event, its current state decides.
   private func isVisible(_ row: Int64, _ kind: Kind, after token: Int64) throws -> Bool {
     let event = try Int.fetchOne(
       db.cachedStatement(
@@ -227,7 +231,7 @@ struct ChangeReader {
     if !library.isWhole {
       let existedBefore = try isVisible(collection, .collection, after: range.lowerBound - 1)
       let existsAfter = try isVisible(collection, .collection, after: range.upperBound)
-      // All of its assets enter or leave with it. What happened to them elsewhere, this library does not see.
+      // All of its assets enter or leave with it.
       if !existedBefore || !existsAfter {
         guard existedBefore || existsAfter else { return [:] }
         let all = try members(
@@ -248,7 +252,7 @@ struct ChangeReader {
       netChange.isContentChanged = netChanges[row[0]]?.isContentChanged ?? false
       found[row[0]] = netChange
     }
-    // A collection that has left this library may have got assets that were never in it.
+    // After a collection has left this library, it may have gained assets that the library never had.
     guard try library.isWhole || library.contains(collection: collection, db) else { return found }
     let isMember = try db.cachedStatement(
       sql: isFolder
@@ -261,7 +265,7 @@ struct ChangeReader {
     return found
   }
 
-  /// The assets of an album or folder after the change with a token: those of now, with the later changes undone.
+  /// The assets of an album or folder after the change with a token: the current ones with the later changes undone.
   private func members(of collection: Int64, isFolder: Bool, after token: Int64) throws -> Set<Int64> {
     var members = try Set(
       Int64.fetchAll(
@@ -280,9 +284,10 @@ struct ChangeReader {
     return members
   }
 
-  // MARK: Names
+  // MARK: Identifiers
 
-  private func named(_ netChanges: [Int64: NetChange], _ kind: Kind) throws -> ObjectChanges {
+  /// Replaces row numbers by identifiers, and sorts the changes by kind.
+  private func objectChanges(_ netChanges: [Int64: NetChange], _ kind: Kind) throws -> ObjectChanges {
     let table = kind == .asset ? "asset" : "collection"
     let now = try db.cachedStatement(sql: "SELECT localIdentifier FROM \(table) WHERE id = ?")
     let before = try db.cachedStatement(

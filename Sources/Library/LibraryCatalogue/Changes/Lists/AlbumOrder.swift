@@ -65,7 +65,7 @@ struct AlbumOrder {
       .execute(arguments: [asset, row])
   }
 
-  /// Adds a member at a free position, with the asset's values by which the members are listed and counted.
+  /// Adds a member at a free position, with copies of the asset's columns.
   func put(_ asset: Int64, at position: Int64) throws {
     try db.cachedStatement(
       sql: """
@@ -75,7 +75,7 @@ struct AlbumOrder {
     ).execute(arguments: [row, position, asset])
   }
 
-  /// Adds members at the end, also after those in the trash, which return to their places.
+  /// Adds members at the end: also after members in the trash, which keep their positions.
   func append(_ assets: [Int64]) throws {
     let last = try Int64.fetchOne(
       db.cachedStatement(
@@ -136,13 +136,13 @@ struct AlbumOrder {
               AND (?3 IS NULL OR position < ?3)
             """), arguments: [name, before, after]
       ).map { Slot(position: $0[0], trash: $0[1]) }
-      let places = (positions.map { Slot(position: $0) } + trashed).sorted { $0 < $1 }
-      let plan = GapPlan(before: before, after: after, last: positions.last, count: places.count, added: added)
+      let slots = (positions.map { Slot(position: $0) } + trashed).sorted { $0 < $1 }
+      let plan = GapPlan(before: before, after: after, last: positions.last, count: slots.count, added: added)
       if let plan {
-        // The new members get their room directly before the member at `index`.
+        // The gap for the new members is directly before the member at `index`.
         let next = Slot(position: positions[index - first])
-        let targets = places.enumerated().map { offset, place in plan.target(offset, isAfterInsertion: place >= next) }
-        return try move(places, to: targets, name)
+        let targets = slots.enumerated().map { offset, slot in plan.target(offset, isAfterInsertion: slot >= next) }
+        return try move(slots, to: targets, name)
       }
       window *= 4
     }
@@ -158,21 +158,19 @@ struct AlbumOrder {
     static func < (lhs: Slot, rhs: Slot) -> Bool { (lhs.position, lhs.trash ?? 0) < (rhs.position, rhs.trash ?? 0) }
   }
 
-  /// Assigns new positions in the same order. First members that move up, from last to first, then those that move
-  /// down, from first to last, so that no two ever have the same position.
-  private func move(_ places: [Slot], to targets: [Int64], _ name: String?) throws {
+  /// Assigns new positions in the same order: first to slots that move up, from last to first, then to those that move
+  /// down, from first to last. So no two slots ever have the same position.
+  private func move(_ slots: [Slot], to targets: [Int64], _ name: String?) throws {
     let member = try db.cachedStatement(sql: "UPDATE member SET position = ? WHERE collection = ? AND position = ?")
     let trashed = try db.cachedStatement(sql: "UPDATE trashPlace SET position = ? WHERE collection = ? AND trash = ?")
-    func move(_ place: Slot, to target: Int64) throws {
-      if let trash = place.trash {
+    func move(_ slot: Slot, to target: Int64) throws {
+      if let trash = slot.trash {
         try trashed.execute(arguments: [target, name, trash])
       } else {
-        try member.execute(arguments: [target, row, place.position])
+        try member.execute(arguments: [target, row, slot.position])
       }
     }
-    for (place, target) in zip(places, targets).reversed() where target > place.position {
-      try move(place, to: target)
-    }
-    for (place, target) in zip(places, targets) where target < place.position { try move(place, to: target) }
+    for (slot, target) in zip(slots, targets).reversed() where target > slot.position { try move(slot, to: target) }
+    for (slot, target) in zip(slots, targets) where target < slot.position { try move(slot, to: target) }
   }
 }

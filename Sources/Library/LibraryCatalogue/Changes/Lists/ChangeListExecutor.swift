@@ -21,13 +21,13 @@ package struct ChangeListExecutor: Sendable {
 
   /// Carries out a change list atomically. Blocks until the change is durable on disk.
   ///
-  /// - Parameter principal: the caller, which has the scope `write`. Objects that it can't see count as missing.
+  /// - Parameter principal: the caller, which must have the scope `write`. Objects that it can't see count as missing.
   package func perform(
     _ requests: [ChangeRequest], for principal: Principal
   ) throws(ChangeListError) -> ChangeOutcome {
     try validate(requests, principal)
     let prepared = try prepare(requests, principal)
-    // Releases the files' lock after the commit, so that other requests can move files again.
+    // Releases `files.lock`, so that other requests can move files again.
     defer { prepared.end() }
     fault(.filesMoved)
     var performed: Result<ChangeOutcome, ChangeListError>?

@@ -30,7 +30,7 @@ extension ChangeListWriter {
     return LocalIdentifier(identifier)
   }
 
-  /// The album that another import has made since this one began.
+  /// The album that another import has created since this one began.
   private func importedAlbum(_ key: String) throws -> LocalIdentifier? {
     let identifier = try String.fetchOne(
       db.cachedStatement(
@@ -62,7 +62,7 @@ extension ChangeListWriter {
         throw ChangeListError(.notAMember(keyAsset?.description ?? ""), parameter: "keyAsset")
       }
       try run("UPDATE collection SET keyAsset = ?1 WHERE id = ?2 AND keyAsset IS NOT ?1", [row, collection.row])
-      // A former choice that is in the trash does not come back with its asset.
+      // A former key asset that is in the trash does not become the key asset again when it is restored.
       try run(
         """
         UPDATE trashPlace SET isKeyAsset = 0
@@ -75,7 +75,7 @@ extension ChangeListWriter {
         [keepsOriginals, collection.row])
     }
     if let key = update.importKey {
-      // An album that another import has made since this one began keeps its key.
+      // If another import has created an album with this key in the meantime, that album keeps the key.
       try run("INSERT OR IGNORE INTO importedAlbum (key, collection) VALUES (?, ?)", [key, collection.row])
     }
     if let parent = update.parent { try move(collection, to: try folder(parent)) }
@@ -94,15 +94,15 @@ extension ChangeListWriter {
       ["parent": parent, "collection": collection.row])
   }
 
-  /// A limited caller can't take a collection from its top level, because it doesn't see where the collection really
-  /// is.
+  /// A limited caller can't move a collection out of its top level, because the caller doesn't see which folder the
+  /// collection really is in.
   func checkMayLeave(_ collection: ChangeTargetResolver.Collection, _ parameter: String) throws {
     guard collection.parent != nil || targets.library.isWhole else {
       throw ChangeListError(.outsideOfGrant, parameter: parameter)
     }
   }
 
-  /// A folder with room for one more collection.
+  /// The row of a folder. Throws if the folder is full.
   private func folder(_ target: ChangeTarget?) throws -> Int64? {
     guard let folder = try folderRow(target) else { return nil }
     try checkCapacity(for: CollectionOrder(db: db, folder: folder).count() + 1)
@@ -133,7 +133,7 @@ extension ChangeListWriter {
           """), arguments: [folder])
   }
 
-  /// The height of the folder's tree, itself included.
+  /// The number of levels of folders in a folder's tree, including itself.
   func height(of folder: Int64) throws -> Int {
     try Int.fetchOne(
       db.cachedStatement(

@@ -3,7 +3,7 @@ import PhotoModel
 
 /// The change list entries that describe an asset: titles, captions, keywords, ratings and picks of bursts.
 extension ChangeListWriter {
-  /// The part of an update that only adds: see ``AssetUpdate/onlyAdds``.
+  /// The update without the parts that would replace a user's values: see ``AssetUpdate/onlyAdds``.
   func additions(of update: AssetUpdate, to asset: Int64) throws -> AssetUpdate {
     let row = try Row.fetchOne(
       db.cachedStatement(
@@ -34,8 +34,8 @@ extension ChangeListWriter {
     if let regions = update.regions { try set(regions, of: asset) }
   }
 
-  /// Sets the regions, given in the current picture, and the names of the people in them. Pictures that are cropped to
-  /// regions change, so the content version does; the placeholder is still that of the picture.
+  /// Sets the regions, in coordinates of the current picture, and the names of the people in them. The content version
+  /// changes, because pictures that are cropped to regions do. The placeholder stays valid.
   private func set(_ regions: [PictureRegion], of asset: Int64) throws {
     let row = try Row.fetchOne(
       db.cachedStatement(
@@ -89,7 +89,7 @@ extension ChangeListWriter {
       """, [value, asset, token])
   }
 
-  /// A picked picture is listed beside the one that represents its burst.
+  /// Sets or clears the user's pick of a picture of a burst. A picked picture is listed besides the representative one.
   func setUserPick(_ isUserPick: Bool, _ asset: Int64, _ name: ChangeTarget) throws {
     if isUserPick {
       let isOfBurst = try Bool.fetchOne(

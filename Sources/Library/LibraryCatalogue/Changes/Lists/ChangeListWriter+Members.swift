@@ -4,7 +4,8 @@ import Primitives
 
 /// Entries that change the members of albums.
 extension ChangeListWriter {
-  /// Puts assets before the member at `index`, which counts without them. A no-op creates no token, revision or event.
+  /// Puts assets before the member at `index`, counted without these assets. A no-op creates no token, revision or
+  /// event.
   func put(_ assets: [Int64], into album: AlbumOrder, at index: Int) throws {
     let members = try assets.filter { try album.contains($0) }
     let count = try album.count() - members.count
@@ -22,7 +23,7 @@ extension ChangeListWriter {
     _ album: AlbumOrder, _ members: [Member], _ names: [ChangeTarget], _ indexes: [Int]
   ) throws {
     let count = try album.count()
-    // One asset can't be at two indexes, also if the entry has two names for it.
+    // One asset can't be at two indexes, not even if the entry has two names for it.
     let different = Set(members.map(\.name))
     if let repeated = names.first(where: { !different.contains($0) }) {
       throw ChangeListError(.namedTwice(repeated.description), parameter: "assets")

@@ -16,13 +16,13 @@ struct ChangeListWriter {
   private var placeholders: [String: CreatedObject] = [:]
   /// Created objects without a placeholder, by the index of their entry.
   private var unnamed: [Int: CreatedObject] = [:]
-  /// The number of collections in each folder in which entries have made some, so that a list which makes many counts
-  /// them once. Empty after an entry that may move or delete collections.
+  /// The number of collections in each folder in which entries have created some, so that a list which creates many
+  /// counts them only once. Cleared by entries that may move or delete collections.
   var childCounts: [Int64: Int] = [:]
 
   private enum CreatedObject {
-    /// The asset that the entry made or found, and the path of the new file: a later entry may bring that file into
-    /// another asset. The path is `nil` if the entry added no file.
+    /// The asset that the entry created or found, and the path of the new file, because a later entry may join that
+    /// file to another asset. The path is `nil` if the entry added no file.
     case asset(LocalIdentifier, path: [UInt8]?)
     case collection(LocalIdentifier)
   }
@@ -126,7 +126,7 @@ struct ChangeListWriter {
     }
   }
 
-  /// The row of a created asset: the one that its file belongs to now.
+  /// The row of the asset that the new file belongs to now.
   private func row(of identifier: LocalIdentifier, _ path: [UInt8]?) throws -> Int64? {
     if let path, let file = try assets.fileRow(at: path), let row = file.asset { return row }
     return try assets.currentAsset(identifier)
@@ -142,14 +142,14 @@ struct ChangeListWriter {
         throw ChangeListError(.noSuchPlaceholder(name), parameter: parameter)
       }
       guard let row = try row(of: identifier, path) else {
-        // An entry has deleted it since.
+        // A later entry has deleted it.
         throw ChangeListError(.noSuchAsset(name), parameter: parameter)
       }
       return row
     }
   }
 
-  /// An asset that an entry puts into an album, which a limited principal may have made and not see yet.
+  /// An asset that an entry puts into an album. A limited principal may have created it and not see it yet.
   private func newMember(_ identifier: LocalIdentifier, _ parameter: String) throws -> Int64 {
     if let row = assets.merged[identifier] { return row }
     return try targets.newMember(identifier, parameter)
@@ -177,13 +177,13 @@ struct ChangeListWriter {
   /// An asset that an entry names.
   typealias Member = (row: Int64, name: ChangeTarget)
 
-  /// The assets of an entry, each once. Two names may be those of one asset: the halves of a live photo that the list
-  /// creates. Throws if an entry has one name twice.
+  /// The assets of an entry, each once. Two names may stand for one asset, such as the halves of a live photo that the
+  /// list creates. Throws if an entry has the same name twice.
   func members(_ targets: [ChangeTarget], _ parameter: String = "assets") throws -> [Member] {
     try members(targets, parameter) { try asset($0, parameter) }
   }
 
-  /// The assets that an entry puts into an album, which a limited principal may have made and not see yet.
+  /// The assets that an entry puts into an album: see ``newMember(_:_:)``.
   func newMembers(_ targets: [ChangeTarget]) throws -> [Member] {
     try members(targets, "assets") { target in
       guard case .existing(let identifier) = target else { return try asset(target, "assets") }
@@ -271,8 +271,8 @@ struct ChangeListWriter {
     try updateDescription(of: asset, update)
   }
 
-  /// A name of the place of a new location (`?1`, `?2`): the file's at its own coordinates, and the present one if the
-  /// coordinates stay.
+  /// SQL expression for a name of the place at a new location (`?1`, `?2`): the file's name if these are the file's
+  /// coordinates, the present name if the coordinates are unchanged, otherwise NULL.
   private static func placeName(_ present: String, _ fileName: String) -> String {
     """
     CASE WHEN (fileLatitude, fileLongitude) = (?1, ?2) THEN \(fileName)
@@ -280,8 +280,8 @@ struct ChangeListWriter {
     """
   }
 
-  /// The day of an asset must be one that a date can name: the day where it was taken may be the next or the previous
-  /// one of a date that can.
+  /// Throws if the asset's day is outside of the years 0 to 9999: a date within them may belong to the previous or the
+  /// next day at the asset's offset.
   private func checkDay(of asset: Int64) throws {
     let day = try Int.fetchOne(
       db.cachedStatement(sql: "SELECT localDay FROM asset WHERE id = ?"), arguments: [asset])

@@ -18,7 +18,7 @@ package enum ChangeTarget: Sendable, Hashable, CustomStringConvertible {
 package struct ChangeRequest: Sendable, Hashable {
   package enum Action: Sendable, Hashable {
     case updateAsset(ChangeTarget, AssetUpdate)
-    /// Replaces the adjustments of pictures. `keepsForeign`: data of another program that a user set before stay.
+    /// Replaces the adjustments of pictures. `keepsForeign` keeps the data of another program that a user set earlier.
     case setAdjustments([ChangeTarget], StoredAdjustments, keepsForeign: Bool = false)
     /// Removes the adjustments of pictures.
     case revertAdjustments([ChangeTarget])
@@ -29,12 +29,8 @@ package struct ChangeRequest: Sendable, Hashable {
     case createAsset(path: [UInt8])
     /// Gives a placeholder to an upload that is already an asset.
     case createAssetFromUpload(LocalIdentifier)
-    /// Creates an asset from a staged upload, and removes the staged upload.
-    ///
-    /// - Parameters:
-    ///   - beside: the asset whose RAW file, picture or video the upload is: see ``FileChange``.
-    ///   - needsOwnStem: other files of the asset follow: see ``FileChange``.
-    ///   - day: the day of the asset: see ``FileChange``.
+    /// Creates an asset from a staged upload, and removes the staged upload. For the parameters see
+    /// ``FileChange/createFromUpload(_:beside:needsOwnStem:day:)``.
     case createAssetFromStagedUpload(
       UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false, day: Int? = nil)
     case createCollection(NewCollection)
@@ -49,7 +45,8 @@ package struct ChangeRequest: Sendable, Hashable {
     case addAssets(ChangeTarget, [ChangeTarget])
     /// Removes members; assets that are not members are ignored.
     case removeAssets(ChangeTarget, [ChangeTarget])
-    /// Inserts assets before the member at this index, counted without these assets. Existing members move there.
+    /// Inserts assets before the member at this index, counted without these assets. Assets that are already members
+    /// are moved there.
     case insertAssets(ChangeTarget, [ChangeTarget], index: Int)
     /// Moves existing members; otherwise like `insertAssets`.
     case moveAssets(ChangeTarget, [ChangeTarget], index: Int)
@@ -73,7 +70,7 @@ package struct ChangeRequest: Sendable, Hashable {
 }
 
 extension ChangeRequest {
-  /// Whether it makes an asset of a file that had none.
+  /// Whether the request may create an asset from a file.
   package var addsPictures: Bool {
     switch action {
     case .createAsset, .createAssetFromStagedUpload: true
@@ -81,7 +78,7 @@ extension ChangeRequest {
     }
   }
 
-  /// Whether it may change how pictures look.
+  /// Whether the request may change how pictures look.
   package var editsPictures: Bool {
     switch action {
     case .setAdjustments, .revertAdjustments: true
@@ -111,8 +108,8 @@ package struct AssetUpdate: Sendable, Hashable {
   package var regions: [PictureRegion]?
   /// Whether the user picked this picture of its burst.
   package var isUserPick: Bool?
-  /// Only adds to the asset: a date, a place, a title, a caption and a rating that a user has set stay, and `keywords` are
-  /// added to those of the asset, unless a user has set these.
+  /// Whether the update keeps the values that a user has set: date, location, title, caption and rating. `keywords` are
+  /// added to the asset's keywords, unless a user has set those.
   package var onlyAdds = false
 
   package init(
@@ -132,8 +129,8 @@ package struct NewCollection: Sendable, Hashable {
   package var title: String
   /// The parent folder; `nil` for the top level.
   package var parent: ChangeTarget?
-  /// The name in the export of an imported album, by which the next import finds it. If there is an album with this
-  /// key, it is used, and nothing is created. See ``Catalogue/importedAlbums()``.
+  /// Identifies an imported album in its export, so that the next import finds it. If an album with this key exists, it
+  /// is used, and none is created. See ``Catalogue/importedAlbums()``.
   var importKey: String?
 
   package init(isFolder: Bool, title: String, parent: ChangeTarget? = nil, importKey: String? = nil) {
@@ -166,7 +163,7 @@ package struct CollectionUpdate: Sendable, Hashable {
 
 /// Limits of a change list.
 package struct ChangeLimits: Sendable, Hashable {
-  /// The largest value of `titleBytes` and `captionBytes`: the search index has the words of so much text.
+  /// The largest allowed value of `titleBytes` and `captionBytes`: the search index indexes only so much of a text.
   package static let maximumTextBytes = 65_536
 
   /// The maximum number of entries in a list.
@@ -208,7 +205,7 @@ package struct ChangeListError: Error, Sendable, Equatable {
     case notAdjustable(String)
     /// Only a picture of a burst can be picked.
     case notOfBurst(String)
-    /// At the place of the asset, the date is not in the years 0 to 9999.
+    /// At the asset's offset, the date is outside of the years 0 to 9999.
     case dayOutOfRange
     case namedTwice(String)
     /// The index is outside 0...most.

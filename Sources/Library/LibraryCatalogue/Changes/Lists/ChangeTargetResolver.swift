@@ -23,7 +23,7 @@ struct ChangeTargetResolver {
     return row
   }
 
-  /// An asset that the principal sees, or that it has made and may put into an album.
+  /// An asset that the principal can see, or has created and may put into an album.
   func newMember(_ identifier: LocalIdentifier, _ parameter: String) throws -> Int64 {
     if files.isUpload(identifier, of: principal), let row = try LibraryID.whole.asset(identifier, db) { return row }
     return try asset(identifier, parameter)

@@ -47,7 +47,7 @@ struct CollectionOrder {
     let position: Int64
   }
 
-  /// Smart albums have no place among the user's collections.
+  /// Without smart albums, which have no position among the user's collections.
   private static let others = """
     FROM collection INDEXED BY collectionByParent
     WHERE parent IS ?1 AND type <> 'smartAlbum' AND id NOT IN (SELECT value FROM json_each(?2))
@@ -89,7 +89,7 @@ struct CollectionOrder {
         before: before, after: after, last: inside.last?.position, count: inside.count, added: moved.count)
       if let plan {
         for (offset, slot) in inside.enumerated() {
-          // The new collections get their room directly before the one at `index`.
+          // The gap for the moved collections is directly before the one at `index`.
           let target = plan.target(offset, isAfterInsertion: first + offset >= index)
           try statement.execute(arguments: [target, slot.row])
         }

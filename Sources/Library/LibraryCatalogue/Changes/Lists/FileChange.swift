@@ -1,8 +1,8 @@
 // The file operations of a change list, ordered so that a crash between any two steps leaves a consistent library:
 //
 //     prepare   write an intent for each asset in one transaction; then move every file and sync the folders
-//     commit    within the transaction of the change list: remove or restore the assets, end the intents
-//     revert    if that transaction failed: move the files back, end the intents
+//     commit    within the transaction of the change list: remove or restore the assets, delete the intents
+//     revert    if that transaction failed: move the files back, delete the intents
 //
 // At start, an intent that is still there is reverted, or completed if its assets are already gone (see
 // LibraryFiles.recover).
@@ -15,25 +15,25 @@ package enum FileChange: Sendable, Hashable {
   case delete(LocalIdentifier)
   /// Moves the files back from the trash, to their old path or to a free name next to it.
   case restore(LocalIdentifier)
-  /// Makes an asset of a file in the library, given by its path below the root. A file that already is an asset stays
-  /// unchanged.
+  /// Creates an asset from a file in the library, given by its path below the root. A file that already belongs to an
+  /// asset stays unchanged.
   case create(path: [UInt8])
-  /// Makes an asset of a complete staged upload of the principal. If the principal may see an asset with the same
-  /// content, that asset is used instead. In both cases the staged upload is used up.
+  /// Creates an asset from a complete staged upload of the principal. If the principal can see an asset with the same
+  /// content, that asset is used instead. In both cases the staged upload is deleted.
   ///
   /// - Parameters:
-  ///   - beside: an asset whose RAW file, picture or video the upload is, as the sender knows. The file gets the folder
-  ///     and the stem of the asset's original, where that name is free. It joins the asset even if neither its name nor
-  ///     its date shows that they belong together.
-  ///   - needsOwnStem: sidecars or other files of the asset follow, with the stem of this one: no other file in the
-  ///     folder has it. No effect beside an asset.
-  ///   - day: the day by which the template files the new asset, in days since 1970, if a later entry of the list gives it
-  ///     another date than the file's.
+  ///   - beside: the asset that the upload is the RAW file, picture or video of, according to the sender. If the name
+  ///     is free, the file gets the folder and the stem of the asset's original. It joins the asset even if neither
+  ///     name nor date shows that they belong together.
+  ///   - needsOwnStem: choose a stem that no other file in the folder has, because sidecars or other files of the asset
+  ///     with the same stem follow. Ignored with `beside`.
+  ///   - day: the day for the template of upload paths, in days since 1970, if a later entry of the list sets another
+  ///     date than the file's.
   case createFromUpload(
     UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false, day: Int? = nil)
 
-  /// Whether a path below the root has no empty, `.` or `..` component. Another way to write the path of a file would make
-  /// a second asset of it.
+  /// Whether a path below the root has no empty, `.` or `..` component. Another spelling of a file's path would create
+  /// a second asset for it.
   package static func isCanonical(_ path: [UInt8]) -> Bool {
     path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
       !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8)
@@ -53,33 +53,33 @@ package struct FileChangeFailure: Error, Sendable, Equatable {
   }
 }
 
-/// Moves the files of change lists. Change lists change the catalogue; this is the only way in which they reach the
-/// library folder.
+/// Moves the files of change lists. Everything else that a change list does is in the catalogue.
 package protocol FileChangePreparing: Sendable {
   /// Writes the intents of changes and moves their files. Blocks on the disk and on other callers that move files; must
   /// not be called within a transaction.
   ///
-  /// - Parameter principal: assets that it may not see do not exist.
+  /// - Parameter principal: the caller. Assets that it can't see count as missing.
   func prepare(
     _ changes: [FileChange], for principal: Principal
   ) throws(FileChangeFailure) -> PendingFileChanges
 
-  /// Moves the files of prepared but uncommitted changes back, and ends the changes.
+  /// Moves the files of prepared but uncommitted changes back, and deletes their intents.
   func revert(_ changes: PendingFileChanges)
 
-  /// Removes the files that committed changes have left over, and has moments recomputed that the commit left stale. Call
-  /// after the commit, before `end()`.
+  /// Removes leftover files of committed changes, and starts the recomputation of moments that the commit left stale.
+  /// Call after the commit, before `end()`.
   func committed(_ changes: PendingFileChanges)
 
-  /// Remembers that a limited principal made an asset that it does not see. Call after the commit.
+  /// Remembers that a limited principal created an asset that it can't see. Call after the commit.
   func noteUpload(_ asset: LocalIdentifier, by principal: Principal)
 
-  /// Whether a limited principal made this asset a short while ago. It may put it into its albums without seeing it.
+  /// Whether a limited principal created this asset a short while ago, and so may put it into an album without seeing
+  /// it.
   func isUpload(_ asset: LocalIdentifier, of principal: Principal) -> Bool
 }
 
-/// Prepared changes that are not committed: the files are moved, the assets are not changed yet. End with
-/// ``FileChangePreparing/revert(_:)``, or with `end()` after the commit of the transaction that committed every change.
+/// Prepared changes that are not committed: the files are moved, but the assets are not changed yet. Finish with
+/// ``FileChangePreparing/revert(_:)``, or with `end()` after the transaction that applies every change was committed.
 /// Until then no other caller can move files.
 package struct PendingFileChanges: Sendable {
   package enum Step: Sendable {
@@ -97,7 +97,7 @@ package struct PendingFileChanges: Sendable {
       }
     }
 
-    /// The path of the file that becomes an asset or a part of one, if there is one.
+    /// The path of the file that becomes an asset or a part of one; `nil` if no file is added.
     var newFilePath: [UInt8]? {
       switch self {
       case .create(let file): return file.path
@@ -108,7 +108,7 @@ package struct PendingFileChanges: Sendable {
       }
     }
 
-    /// The staged upload that the step uses up, if there is one.
+    /// The staged upload that the step makes into an asset, if any.
     package var upload: StagedUpload? {
       if case .createFromUpload(let change) = self { change.upload } else { nil }
     }
@@ -116,7 +116,7 @@ package struct PendingFileChanges: Sendable {
 
   /// The step of each change, in the order of the changes.
   package let steps: [Step]
-  /// The lock that keeps other processes from moving files meanwhile; `nil` if there is no change.
+  /// The lock `files.lock`, which keeps other processes from moving files; `nil` if there is no change.
   let lock: DataFolderLock?
 
   package init(steps: [Step], lock: DataFolderLock?) {
@@ -124,6 +124,6 @@ package struct PendingFileChanges: Sendable {
     self.lock = lock
   }
 
-  /// Releases the lock; call after the commit. While the value is alive without this call, other callers wait.
+  /// Releases the lock. Call it after the commit: until then, other callers wait.
   package func end() { lock?.unlock() }
 }

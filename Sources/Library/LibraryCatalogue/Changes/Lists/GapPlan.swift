@@ -12,17 +12,17 @@ struct GapPlan {
   private let step: Int64
   private let added: Int
 
-  /// `nil`: the window is too small.
+  /// `nil` if the window is too small.
   ///
   /// - Parameters:
-  ///   - before: the position before the window; `nil`: the window has the first element.
-  ///   - after: the position after the window; `nil`: the window has the last element.
+  ///   - before: the position before the window; `nil` if the window contains the first element.
+  ///   - after: the position after the window; `nil` if the window contains the last element.
   ///   - last: the last position in the window.
   ///   - count: the number of elements in the window.
   ///   - added: the number of elements to insert.
   init?(before: Int64?, after: Int64?, last: Int64?, count: Int, added: Int) {
     let steps = Int64(count + added + 1)
-    // Beyond the first and the last element there is unlimited room.
+    // There is no limit before the first and after the last element.
     let lower = before ?? (after ?? last ?? 0) - steps * Self.gap
     let upper = after ?? lower + steps * Self.gap
     guard upper - lower >= steps * Self.minimumGap else { return nil }
@@ -39,7 +39,8 @@ struct GapPlan {
     lower + step * Int64(offset + 1 + (isAfterInsertion ? added : 0))
   }
 
-  /// The distance between positions if `count` elements are inserted between two positions in use; 0 if they do not fit.
+  /// The distance between positions if `count` elements are inserted between two positions in use; 0 if they do not
+  /// fit.
   static func step(between lower: Int64, and upper: Int64, for count: Int) -> Int64 {
     (upper - lower) / Int64(count + 1)
   }

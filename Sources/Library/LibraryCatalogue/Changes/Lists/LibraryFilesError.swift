@@ -5,7 +5,7 @@ import PhotoModel
 package enum LibraryFilesError: Error, Sendable, Equatable {
   /// The library is read-only, by the settings or by its mount.
   case readOnly
-  /// Other callers move files, or a scan reads some, for too long.
+  /// The wait for `files.lock` was too long: other callers are moving files, or a scan is reading some.
   case busy
   /// No such asset, or none that the principal may see.
   case noSuchAsset(LocalIdentifier)
@@ -13,9 +13,9 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case notInTrash(LocalIdentifier)
   /// No such file in the library, or the path leaves the library.
   case noSuchFile([UInt8])
-  /// The disk of the path was recorded by a scan and is not mounted.
+  /// The disk that a scan found at the path is not mounted.
   case diskMissing([UInt8])
-  /// The file is reached through a link, and is also the file of another asset, at its own path.
+  /// The path leads through a link to the file of another asset.
   case linkedFile([UInt8])
   /// This folder is a link out of the library, so no file is stored or moved through it.
   case linkedFolder([UInt8])
@@ -25,7 +25,7 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case notMedia(String)
   /// The file is a picture or video, but damaged.
   case damagedMedia(String)
-  /// The disk is full, the quota is used up, or less than the reserve is free.
+  /// The disk is full, the quota is used up, or less than `upload.minimumFreeBytes` is free.
   case insufficientStorage
   /// The staged upload does not exist, or belongs to another principal.
   case noSuchUpload(UploadIdentifier)
@@ -55,7 +55,7 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
 /// Why the store of a library did not write, move or remove an object.
 package enum LibraryStoreFailure: Error, Sendable, Equatable {
   case timedOut
-  /// It failed repeatedly, and is not asked before this time has passed.
+  /// The store failed repeatedly. It gets no requests until this time has passed.
   case suspended(retryAfter: Duration)
   /// The store takes objects of at most this many bytes.
   case fileTooLarge(limit: Int64)

@@ -8,7 +8,7 @@ extension PendingFileChanges {
   /// - Parameters:
   ///   - index: in the prepared list.
   ///   - writer: of the transaction; its creator calls `finish` after the last change.
-  /// - Returns: the row of the asset if it is in the library afterwards, and its identifier.
+  /// - Returns: the identifier of the asset, and its row if the asset is in the library afterwards.
   func commit(
     _ index: Int, _ writer: inout AssetWriter
   ) throws -> (row: Int64?, identifier: LocalIdentifier) {
@@ -19,7 +19,7 @@ extension PendingFileChanges {
       let record = try found.promotingFirstFile(db)
       var hasUserValues = true
       if let asset = try LibraryID.whole.asset(record.identifier, db) {
-        // Saves the current state: earlier entries of the list may have changed the asset.
+        // Saves the current state, because earlier entries of the list may have changed the asset.
         try TrashRecord.saveAsset(asset, in: trash, db)
         hasUserValues = try writer.hasUserValues(asset)
         try writer.trash(asset: asset)
@@ -28,7 +28,7 @@ extension PendingFileChanges {
       if record.isRestorable {
         try record.setState(.trashed, db)
       } else if record.isMissing && hasUserValues {
-        // Its file may come back, or have been renamed.
+        // Its file may come back, or may only have been renamed.
         try record.setState(.missing, db)
       } else {
         try record.delete(db)
@@ -44,8 +44,7 @@ extension PendingFileChanges {
 }
 
 extension AssetWriter {
-  /// Stores a picture or video and returns the asset that it is or belongs to. A known, unchanged file is left as it
-  /// is.
+  /// Stores a picture or video unless it is known and unchanged, and returns the asset that it belongs to.
   mutating func asset(of file: ProbedFile) throws -> (row: Int64?, identifier: LocalIdentifier) {
     let sql = """
       SELECT asset.id, localIdentifier, file.inode, file.size, file.modified FROM asset JOIN file ON file.asset = asset.id
@@ -60,8 +59,8 @@ extension AssetWriter {
     return (row[0], LocalIdentifier(row[1]))
   }
 
-  /// Removes an asset that may be restored. If this change has changed its content too, the history still says so after
-  /// a restoration.
+  /// Removes an asset that may be restored. If the running change has also changed its content, the history keeps that
+  /// fact for the case of a restoration.
   fileprivate mutating func trash(asset: Int64) throws {
     let row = "token = ? AND kind = 0 AND object = ?"
     let content = try Int.fetchOne(
