@@ -8,9 +8,9 @@ extension Catalogue {
     try read { try Self.changeToken($0).number }
   }
 
-  /// Checks the catalogue for consistency: pages and indexes, the definitions of indexes and triggers, references, files
-  /// and assets, stored counters, the search index. Takes as long as reading all of it, and holds one row in memory. A
-  /// damaged page ends only the part of the check that meets it, and is reported: a repair may mend it.
+  /// Checks the catalogue for consistency: pages and indexes, the definitions of indexes and triggers, references,
+  /// files and assets, stored counters, the search index. Reads the whole catalogue, and holds one row in memory. A
+  /// damaged page is reported and ends only the part of the check that reads it.
   package func checkConsistency(_ report: (CheckDifference) -> Void) throws(AssetSourceError) {
     if WriteAheadLog.isDamaged(beside: Self.path(in: dataFolder)) {
       report(.damaged("log: the changes after the damage are lost"))
@@ -75,13 +75,13 @@ extension Catalogue {
     for value in CatalogueValue.allCases where value != .contentKey && value.initialRow != nil {
       if !known.contains(value.rawValue) { report(.missingValue(name: value.rawValue)) }
     }
-    // Clients keep tokens, so none may be given out twice.
+    // Clients keep tokens, so no token may be issued twice.
     let token = try changeToken(db).number
     let highest = try highestToken(db)
     if token < highest { report(.counter(name: "token of the library", kept: Int(token), counted: Int(highest))) }
   }
 
-  /// Looks for JSON that can't be parsed.
+  /// Reports JSON that can't be parsed.
   private static func checkTexts(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     if try readableMounts(db) == nil { report(.unreadableValue(localIdentifier: nil, name: "mounts")) }
     let lists = CatalogueCorrection.lists
@@ -104,7 +104,7 @@ extension Catalogue {
     }
   }
 
-  /// The highest token in the rows that changes have left.
+  /// The highest token in the rows that changes wrote.
   static func highestToken(_ db: Database) throws -> Int64 {
     try Int64.fetchOne(
       db,

@@ -1,7 +1,6 @@
-// Checks the tables that repeat what other tables say, so that reads of each library are fast: its collections, its
-// assets with their copied columns, the assets of folders, the sizes of moments, and the counters. Each check computes
-// the expected rows and compares them with the stored ones. A difference is reported as two counts; the rows themselves
-// are not named.
+// Checks the derived tables, which make reads of each library fast: its collections, its assets with their copied
+// columns, the assets of folders, the sizes of moments, and the counters. Each check computes the expected rows and
+// compares them with the stored ones. A difference is reported as two counts; the rows themselves are not named.
 
 import GRDB
 
@@ -71,7 +70,7 @@ extension Catalogue {
       """
     ),
     (
-      // Days whose moments wait to be computed again are left out.
+      // Without days whose moments are still to be recomputed.
       "moments",
       """
       SELECT library, day, splitsByLocation, sum(assetCount) FROM moment

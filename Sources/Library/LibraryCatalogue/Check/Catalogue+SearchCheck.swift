@@ -3,8 +3,8 @@ import PhotoPredicate
 
 extension Catalogue {
   /// Compares the words of each asset with its properties, and the full-text index with these words. Documents that are
-  /// still queued are left out: opening the catalogue indexes them. After an update of photod that makes other words,
-  /// it queues all of them.
+  /// still queued are left out: the next opening of the catalogue for writing indexes them. After an update of photod
+  /// that changes how text is split into words, these are all documents.
   static func checkSearch(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     if try SearchIndex.hasCurrentWords(db) { try checkWords(db, report) }
     let surplus = try Int.fetchOne(
@@ -39,7 +39,7 @@ extension Catalogue {
     }
   }
 
-  /// The number of words, and a sum of digests in which their order does not matter.
+  /// The number of words, and a digest of them that does not depend on their order.
   private struct WordSum: Equatable {
     var count = 0
     private var digest: UInt64 = 0

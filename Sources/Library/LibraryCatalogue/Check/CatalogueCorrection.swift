@@ -1,9 +1,9 @@
-// The statements of a repair, in their order. Each changes only rows that are wrong, so the number of changed rows is
-// the number of corrections, and the tokens and dates of all other rows stay.
+// The statements of a repair, in order. Each changes only rows that are wrong, so the number of changed rows is the
+// number of corrections, and all other rows keep their tokens and dates.
 
 /// A statement that corrects rows.
 struct CatalogueCorrection {
-  /// The subject of the correction, for display; `nil`: the statement corrects nothing itself.
+  /// The subject of the correction, for display; `nil` if the statement only prepares a correction.
   let subject: String?
   let sql: String
 
@@ -12,10 +12,10 @@ struct CatalogueCorrection {
     self.sql = sql
   }
 
-  /// The condition of assets that a repair removes.
+  /// SQL condition for the assets that a repair removes.
   static let hasNoFile = "id NOT IN (SELECT asset FROM file WHERE asset IS NOT NULL)"
 
-  /// Rows that name a missing row. The next scan finds the files of removed rows again.
+  /// Corrects references to missing rows. The next scan finds the files of removed rows again.
   static let references = [
     CatalogueCorrection(
       "members without their asset or album",
@@ -36,7 +36,7 @@ struct CatalogueCorrection {
       WHERE id IN (
         SELECT min(id) FROM file WHERE asset IS NOT NULL GROUP BY asset HAVING max(isPrimary) = 0)
       """),
-    // They have no file that could be shown or moved. The copy that was made before keeps them.
+    // Without a file they can't be shown or moved. The copy made before the repair still has them.
     CatalogueCorrection("assets without a file", "DELETE FROM asset WHERE \(hasNoFile)"),
     CatalogueCorrection(
       "members without their asset or album", "DELETE FROM member WHERE asset NOT IN (SELECT id FROM asset)"),
@@ -67,7 +67,7 @@ struct CatalogueCorrection {
       "parts of trash records without their record", "DELETE FROM trashPlace WHERE trash NOT IN (SELECT id FROM trash)"),
   ]
 
-  /// Without the key that identifies the catalogue: that is in the backups only.
+  /// Inserts missing values, except the catalogue's key, which only its backups have.
   static let values = CatalogueValue.allCases.filter { $0 != .contentKey }.compactMap(\.initialRow).map { row in
     CatalogueCorrection("missing values", "INSERT INTO catalogueValue VALUES \(row) ON CONFLICT DO NOTHING")
   }
@@ -75,13 +75,13 @@ struct CatalogueCorrection {
   /// The columns of `asset` with a JSON array, or NULL.
   static let lists = ["keywords", "people", "regions"]
 
-  /// SQL condition: whether such a column has other text. Never NULL.
+  /// SQL condition: whether one of these columns has text that is not a JSON array. Never NULL.
   static func isUnreadable(list: String) -> String {
     "\(list) IS NOT NULL AND CASE WHEN json_valid(\(list)) THEN json_type(\(list)) <> 'array' ELSE 1 END"
   }
 
-  /// Reads treat such lists as empty. Adjustments that can't be read stay: a backup has them, and a user can revert
-  /// them.
+  /// Clears unreadable lists, which reads treat as empty. Unreadable adjustments stay: a backup may have them, and a
+  /// user can revert them.
   static let unreadableLists = lists.map { list in
     CatalogueCorrection(
       "lists that could not be read", "UPDATE asset SET \(list) = NULL WHERE \(isUnreadable(list: list))")
@@ -106,7 +106,7 @@ struct CatalogueCorrection {
     CatalogueCorrection(limitedRows, "DELETE FROM \(table) WHERE library <> 0")
   }
 
-  /// Tables that follow from others, each after those that it follows from.
+  /// Corrects the derived tables, each after the tables that it is derived from.
   static var derived: [CatalogueCorrection] { ofLibrary + ofCollections + ofCounters + ofDays }
 
   private static let ofLibrary: [CatalogueCorrection] = [
@@ -147,7 +147,7 @@ struct CatalogueCorrection {
       WHERE (\(CatalogueSchema.copies)) IS NOT (
         SELECT \(CatalogueSchema.copies) FROM asset WHERE id = libraryAsset.asset)
       """),
-    // What is in the whole library has never left it, because numbers are not used again.
+    // An object in the whole library can't have left it, because row numbers are never reused.
     CatalogueCorrection(
       "objects that were noted as removed",
       """
@@ -208,7 +208,7 @@ struct CatalogueCorrection {
     return steps
   }
 
-  /// Four rows for each library, also without assets.
+  /// The expected counters: four rows for each library, even one without assets.
   private static var counters: String {
     let sums = CatalogueSchema.counters.indices.map { "coalesce(sum(libraryAsset.counted >> \($0) & 1), 0)" }
     return """
@@ -219,8 +219,7 @@ struct CatalogueCorrection {
       """
   }
 
-  /// Makes the rows of a table those of a query. A counter of zero may have a row or none, which does not count as a
-  /// difference.
+  /// Replaces those rows of a table that differ from a query. A counter of zero may have a row or not.
   private static func table(
     _ subject: String, _ table: String, _ columns: [String], _ query: String
   ) -> [CatalogueCorrection] {
@@ -229,7 +228,7 @@ struct CatalogueCorrection {
     return [
       CatalogueCorrection(
         subject, "DELETE FROM \(table) WHERE (\(list)) NOT IN (SELECT * FROM (\(query))) \(zero)"),
-      // What is left is right, or a zero that must be another number.
+      // The remaining rows are right, or zeros that must be replaced.
       CatalogueCorrection(
         subject,
         "INSERT OR REPLACE INTO \(table) (\(list)) SELECT * FROM (\(query)) EXCEPT SELECT \(list) FROM \(table)"),

@@ -1,5 +1,5 @@
-// The indexes and triggers of this version. SQLite keeps their SQL in the catalogue and runs it from there. So a damaged
-// text counts wrongly from then on, and no check of pages or rows shows why.
+// The definitions of this version's indexes and triggers. SQLite stores their SQL in the catalogue and runs it from
+// there, so a damaged definition makes counters wrong from then on, which a check of pages or rows would not explain.
 
 import GRDB
 
@@ -11,7 +11,7 @@ struct CatalogueDefinitions {
     let sql: String
   }
 
-  /// Those of a new catalogue, in the order of their creation.
+  /// The definitions in a new catalogue, in the order of their creation.
   private let expected: [Definition]
 
   init() throws {
@@ -21,13 +21,13 @@ struct CatalogueDefinitions {
     try queue.close()
   }
 
-  /// The names of those that a catalogue lacks, or has with another text.
+  /// The names of the definitions that a catalogue lacks, or has with other SQL.
   func damaged(_ db: Database) throws -> [String] {
     let stored = try Set(Self.stored(db))
     return expected.filter { !stored.contains($0) }.map(\.name)
   }
 
-  /// Drops all triggers, and the indexes that have another text.
+  /// Drops all triggers, and the indexes with other SQL.
   func dropTriggersAndDamagedIndexes(_ db: Database) throws {
     for definition in try Self.stored(db) {
       let isDamaged = expected.contains { $0.name == definition.name && $0 != definition }

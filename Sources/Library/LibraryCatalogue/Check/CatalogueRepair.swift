@@ -1,21 +1,21 @@
-// Repairs what follows from other rows of the catalogue, after a copy of it:
+// Copies the catalogue, and then repairs everything that can be derived from other rows:
 //
-//     indexes and triggers  made as in a new catalogue, if their definitions differ
+//     definitions           indexes and triggers with other SQL than in a new catalogue are recreated
 //     indexes               rebuilt; if pages are damaged nevertheless, nothing is changed
 //     dangling references   a row that names a missing row is removed, or names none
-//     single values         missing ones get the value of a new catalogue; a lost token, one above all others; without
-//                           the key of the catalogue, which only its copies have, nothing is changed
+//     single values         missing ones get the value of a new catalogue, and a lost token one above all others; if
+//                           the key of the catalogue is lost, which only its copies have, nothing is changed
 //     unreadable lists      become empty, as reads see them
 //     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
-//     search index          its tables are recreated from the assets, if they are wrong or can't be read; loses the
-//                           words that no asset has
+//     search index          its tables are recreated from the assets if they are wrong or can't be read; words that no
+//                           asset has are removed
 //
 // It never opens a file of the library. Rows of files are not compared with the folder; the scan that follows a repair
 // does that, with its protection against missing disks. The triggers that maintain the derived tables are dropped
-// during the repair, because they would count the corrections once more. Everything is one transaction: a kill leaves
-// the catalogue as it was, or repaired. If nothing was wrong, as after differences between catalogue and folder only,
-// the transaction is rolled back, and the copy is removed: change tokens and limited libraries end only with a
-// correction.
+// during the repair, because they would count corrected rows twice. Everything is one transaction: if the process is
+// killed, the catalogue is either unchanged or repaired. If nothing was wrong, for example because only the catalogue
+// and the folder differ, the transaction is rolled back and the copy is removed, so that change tokens and limited
+// libraries stay valid.
 
 import GRDB
 import LibraryFolder
@@ -28,11 +28,11 @@ import PhotoModel
 package struct CatalogueRepair {
   /// The result of a repair.
   package struct Summary: Sendable, Hashable {
-    /// The copy that was made before; `nil`: nothing was wrong, and the catalogue is unchanged.
+    /// The copy made before the repair; `nil` if nothing was wrong and the catalogue is unchanged.
     package var copy: String?
     /// The copy of the catalogue with its log, if the log was damaged.
     package var copyBeforeLoss: String?
-    /// The number of corrected rows, by what they are; without zeros and without moments.
+    /// The number of corrected rows, by subject; without zeros and without moments.
     package var corrections: [String: Int] = [:]
   }
 
@@ -55,7 +55,7 @@ package struct CatalogueRepair {
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     do {
       var configuration = Catalogue.configuration()
-      // References are what is repaired.
+      // Off, because the repair itself corrects dangling references.
       configuration.foreignKeysEnabled = false
       let copyBeforeLoss = try WriteAheadLog.copyIfDamaged(path)
       let queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -95,13 +95,13 @@ package struct CatalogueRepair {
     }
   }
 
-  /// Begins a new history at once, because a refusal closes the catalogue, and the emptied log no longer shows the loss.
+  /// Begins a new history at once: a refused repair closes the catalogue, and the emptied log no longer shows the loss.
   private func beginHistoryAfterLoss(_ path: String) throws {
     let queue = try DatabaseQueue(path: path, configuration: Catalogue.configuration())
     do {
       try Catalogue.beginHistoryAfterLoss(queue)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-      // The repair begins one too, after it has mended the damaged pages.
+      // The repair begins a new history too, after it has repaired the damaged pages.
     }
     try queue.close()
   }
@@ -120,8 +120,8 @@ package struct CatalogueRepair {
     return path
   }
 
-  /// Refuses to remove a large share of the assets, because the rows of their files are lost. The scan that follows
-  /// would make new assets, without what users said of the old ones.
+  /// Throws if a large share of the assets would be removed because the rows of their files are lost. The scan that
+  /// follows would create new assets, without the user values of the old ones.
   private func checkRemovals(_ db: Database) throws {
     let known = try Int.fetchOne(db, sql: "SELECT count(*) FROM asset") ?? 0
     let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM asset WHERE \(CatalogueCorrection.hasNoFile)") ?? 0
@@ -140,7 +140,7 @@ package struct CatalogueRepair {
     if damaged > 0 { corrections["definitions of indexes and triggers"] = damaged }
     try definitions.dropTriggersAndDamagedIndexes(db)
     if faults.isSearchReported { corrections["words of the search index"] = 1 }
-    // Its pages may be the damaged ones.
+    // The damaged pages may belong to the search index.
     if faults.isSearchWrong || !faults.damages.isEmpty { try SearchIndex.recreateTables(db) }
     if !faults.damages.isEmpty {
       corrections["faults in pages and indexes"] = faults.damages.count
@@ -158,7 +158,7 @@ package struct CatalogueRepair {
     try correct(CatalogueCorrection.references)
     try correct(CatalogueCorrection.values)
     try correct(CatalogueCorrection.unreadableLists)
-    // A token that is lost may have been higher than all that rows still have.
+    // A lost token may have been higher than all tokens in the remaining rows.
     let hasHigherToken = try Catalogue.changeToken(db).number < Catalogue.highestToken(db)
     let isTokenLost = hasHigherToken || faults.hasLostChanges
     if isTokenLost { corrections["token of the library"] = 1 }
@@ -178,23 +178,24 @@ package struct CatalogueRepair {
     try SearchIndex.update(db)
     try SearchIndex.removeAllUnused(db)
     if faults.areLibrariesWrong { return corrections }
-    // Each repair removes these rows.
+    // Every repair removes these rows, so they do not count as corrections.
     corrections[CatalogueCorrection.limitedRows] = nil
     return corrections.isEmpty ? nil : corrections
   }
 }
 
-/// What is found before a repair, on a connection of its own: FTS5 refuses to write after it has failed to read.
+/// The faults found before a repair, on a separate connection, because FTS5 refuses to write after it failed to read.
 private struct Faults {
-  /// What SQLite finds in pages and indexes, without what it finds in the words of the search index.
+  /// Messages of SQLite about pages and indexes, without those about the content of the search index.
   var damages: [String] = []
-  /// The rows that repeat other rows for each library differ from these.
+  /// The derived rows of libraries are wrong.
   var areLibrariesWrong = false
   /// The search index differs from the assets, or can't be read.
   var isSearchWrong = false
-  /// It differs, or it can't be read although no other page is damaged.
+  /// The fault of the search index counts as a correction: the index differs, or can't be read although no other page
+  /// is damaged.
   var isSearchReported = false
-  /// The log was damaged, so that its last changes are lost.
+  /// The log was damaged, and its last changes are lost.
   let hasLostChanges: Bool
 
   init(_ path: String, hasLostChanges: Bool) throws {

@@ -29,10 +29,10 @@ package enum CheckDifference: Sendable, Hashable {
   case trashFileWithoutRecord(path: [UInt8])
   /// A file that a record names is not in the trash.
   case trashFileMissing(path: [UInt8])
-  /// The search index has other words of an asset than its properties.
+  /// The words of an asset in the search index differ from those in its properties.
   case searchWords(localIdentifier: String)
   case foreignKey(table: String, row: Int64?, parent: String)
-  /// The message of SQLite, that the log is damaged, or the name of an index or trigger with a damaged definition.
+  /// A message of SQLite or about a damaged log, or the name of an index or trigger with a damaged definition.
   case damaged(String)
 
   /// A stable name, for people and programs.

@@ -1,5 +1,5 @@
-// Collections as clients see them. Counts and dates of a list come from stored counters and the ends of indexes, so
-// their cost does not grow with the number of assets.
+// Reads of collections. Counts and dates come from stored counters and the ends of indexes, so their cost does not grow
+// with the number of assets.
 
 import GRDB
 import PhotoModel
@@ -13,8 +13,9 @@ extension Catalogue {
     try collections(CollectionFetch(query), deadline: nil, for: principal)
   }
 
-  /// A page of collections that match a predicate, in the requested order. With an order, all collections of the kind
-  /// are read, except for moments by their start; with a predicate, those up to the end of the page.
+  /// A page of collections that match a predicate, in the requested order. With a sort order, all collections of the
+  /// kind are read, except for moments by their start. With a predicate only, collections are read up to the end of the
+  /// page.
   ///
   /// - Throws: `malformedCursor` for a cursor of another order, `queryTooExpensive` at the deadline.
   package func collections(
@@ -30,7 +31,8 @@ extension Catalogue {
   package func collection(
     _ identifier: LocalIdentifier, _ query: CollectionQuery, for principal: Principal
   ) throws(AssetSourceError) -> AssetCollection? {
-    try read(for: principal) { db, library in try CollectionReader(db, query, principal, library).collection(identifier)
+    try read(for: principal) { db, library in
+      try CollectionReader(db, query, principal, library).collection(identifier)
     }
   }
 

@@ -2,8 +2,7 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// The albums that imports have made or added to, by ``NewCollection/importKey``. One that a user has deleted is not
-  /// among them.
+  /// The existing albums that imports have created or added to, by ``NewCollection/importKey``.
   package func importedAlbums() throws(AssetSourceError) -> [String: LocalIdentifier] {
     try read { db in
       let rows = try Row.fetchAll(

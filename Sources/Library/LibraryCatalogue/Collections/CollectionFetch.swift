@@ -17,23 +17,23 @@ package struct CollectionFetch: Sendable {
   /// Whether the fetch may have to read all collections of the kind.
   package var needsFullScan: Bool { predicate != nil || sort != nil }
 
-  /// The order, if ``CollectionReader`` reads the list in it along an index: moments by their start. All other lists
-  /// are read whole and sorted.
+  /// The sort order, if ``CollectionReader`` can read the list in this order along an index: moments by their start.
+  /// All other sorted lists are read whole.
   var momentOrder: FetchSortDescriptors? {
     query.type == .moment && sort?.total.map(\.key.name) == ["startDate", "localIdentifier"] ? sort : nil
   }
 
-  /// The number of collections read at a time if not all of them are returned.
+  /// The number of collections read at a time, if some of them may not be returned.
   private static let readSize = 256
 
-  /// - Parameter isInOrder: the list already has the order of ``sort``, and cursors of it.
+  /// - Parameter isInOrder: the list and its cursors already have the order of ``sort``.
   func page(
     of list: CollectionPager, isInOrder: Bool, deadline: ContinuousClock.Instant?
   ) throws -> CollectionPage {
     guard let sort, !isInOrder else { return try page(of: list, after: query.cursor, deadline) }
     let last = try query.cursor.map { try CollectionSortValues($0, of: sort) }
     var found: [AssetCollection] = []
-    try each(of: list, after: nil, readingAtMost: Self.readSize, deadline) { listed in
+    try forEachMatch(in: list, after: nil, readingAtMost: Self.readSize, deadline) { listed in
       if last.map({ sort.areInIncreasingOrder($0, listed.collection) }) ?? true { found.append(listed.collection) }
       return true
     }
@@ -47,8 +47,8 @@ package struct CollectionFetch: Sendable {
     of list: CollectionPager, after cursor: PageCursor?, _ deadline: ContinuousClock.Instant?
   ) throws -> CollectionPage {
     var found: [CollectionListItem] = []
-    try each(of: list, after: cursor, readingAtMost: predicate == nil ? query.limit + 1 : Self.readSize, deadline) {
-      listed in
+    let readLimit = predicate == nil ? query.limit + 1 : Self.readSize
+    try forEachMatch(in: list, after: cursor, readingAtMost: readLimit, deadline) { listed in
       found.append(listed)
       return found.count <= query.limit
     }
@@ -60,8 +60,8 @@ package struct CollectionFetch: Sendable {
   /// Passes the matching collections to `body` until it returns `false`.
   ///
   /// - Parameter limit: the number of collections read at a time.
-  private func each(
-    of list: CollectionPager, after cursor: PageCursor?, readingAtMost limit: Int, _ deadline: ContinuousClock.Instant?,
+  private func forEachMatch(
+    in list: CollectionPager, after cursor: PageCursor?, readingAtMost limit: Int, _ deadline: ContinuousClock.Instant?,
     _ body: (CollectionListItem) -> Bool
   ) throws {
     var cursor = cursor

@@ -10,13 +10,13 @@ extension CollectionReader {
     let row: Int64
     let creationDate: Int64
     let localDay: Int
-    /// Whether the query's filters list it, outside of the album of hidden assets.
+    /// Whether collections other than the album of hidden assets list the asset with the query's filters.
     let isListed: Bool
-    /// The smart albums that list it.
+    /// The smart albums that list the asset.
     fileprivate let smartAlbums: [String]
 
-    /// Part of a WHERE clause for rows of `moment` that are of the asset's day. The assets of a moment are the listed
-    /// ones of its day and period.
+    /// Part of a WHERE clause for the moments of the asset's day. The assets of a moment are the listed ones within its
+    /// day and period.
     var momentCondition: String {
       isListed ? "AND startDate <= \(creationDate) AND endDate >= \(creationDate)" : "AND 0"
     }
@@ -44,14 +44,14 @@ extension CollectionReader {
       row: row[0], creationDate: row[1], localDay: row[4], isListed: isListed, smartAlbums: smartAlbums.map(\.rawValue))
   }
 
-  /// Statements about one asset are not cached: clients choose the asset, so their number is unlimited.
+  /// Prepares a statement. Statements about one asset are not cached, because clients could create any number of them.
   func statement(_ sql: String, about asset: ContainedAsset?) throws -> Statement {
     asset == nil ? try db.cachedStatement(sql: sql) : try db.makeStatement(sql: sql)
   }
 
-  /// A FROM clause for the rows of `libraryCollection` that may contain the asset, found from the asset: few, however
-  /// many collections there are. `nil` in a limited library: it reads only its own collections, so that time does not
-  /// reveal how many others contain the asset.
+  /// A FROM clause for the few collections that may contain the asset, found from the asset. `nil` in a limited
+  /// library, which reads all of its own collections instead, so that timing does not reveal how many others contain
+  /// the asset.
   func candidates(_ asset: ContainedAsset?) -> String? {
     guard let asset, library.isWhole else { return nil }
     return """
@@ -62,7 +62,7 @@ extension CollectionReader {
       """
   }
 
-  /// Part of a WHERE clause for rows of `collection`: that they contain the asset.
+  /// Part of a WHERE clause: whether a row of `collection` contains the asset.
   func contains(_ asset: ContainedAsset?) -> String {
     guard let asset else { return "" }
     let smart = asset.smartAlbums.map { "'\($0)'" }.joined(separator: ", ")

@@ -34,8 +34,8 @@ extension CollectionReader {
     return (try end(""), try end("DESC"))
   }
 
-  /// The number of assets that are examined for key assets that can be rendered. A limit, because an album of a million
-  /// videos may have none.
+  /// The maximum number of assets that are examined for key assets, because an album of a million videos may have none
+  /// that can be rendered.
   static let examinedKeyAssets = 1000
   private static let isRenderable = "counted & \(1 << CatalogueSchema.renderableBit)"
 
@@ -51,7 +51,7 @@ extension CollectionReader {
       """, [library.row] + arguments)
   }
 
-  /// The first key assets of a query for identifiers, and whether each asset can be rendered.
+  /// The first assets that can be rendered, of a query for identifiers and whether each asset can be rendered.
   private func firstRenderable(_ sql: String, _ arguments: StatementArguments) throws -> [LocalIdentifier] {
     let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     var found: [LocalIdentifier] = []
@@ -89,7 +89,7 @@ extension CollectionReader {
     }
   }
 
-  /// The date at one end of the index of an album's or folder's assets by date.
+  /// The first or last creation date of an album's or folder's assets.
   private func end(of assets: String, _ id: Int64, _ order: String) throws -> Timestamp? {
     try Int64.fetchOne(
       db.cachedStatement(

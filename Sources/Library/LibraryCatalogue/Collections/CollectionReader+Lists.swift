@@ -80,7 +80,7 @@ extension CollectionReader {
   /// The user's albums and folders without a visible folder above them.
   private func topLevel(_ asset: ContainedAsset?) -> CollectionPager {
     if library.isWhole { return children(ofFolder: nil, asset) }
-    // They are granted collections, so there are few. Those that are in one folder have its order.
+    // Only granted collections, so there are few. Collections from the same folder keep its order.
     return { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
@@ -140,7 +140,7 @@ extension CollectionReader {
     in days: Range<Int>?, _ asset: ContainedAsset?, _ order: FetchSortDescriptors?
   ) -> CollectionPager {
     if !includes(.moment, MomentList.momentSubtype) { return { _, _ in [] } }
-    // A moment with the asset is one of its day, and the index is by dates.
+    // A moment that contains the asset is one of its day. Dates are needed too, because the index is by date.
     let assetDay = asset.map { $0.localDay..<$0.localDay + 1 }
     let listed = assetDay.map { days?.clamped(to: $0) ?? $0 } ?? days
     let dates = listed.map(LocalCalendar.possibleDates)
@@ -149,8 +149,8 @@ extension CollectionReader {
     let isAscending = order?.total.map(\.isAscending) ?? [false, false]
     let directions = isAscending.map { $0 ? "ASC" : "DESC" }
     return { limit, cursor in
-      let last = try cursor.map { try momentPlace($0, order) }
-      // One bound at each end, so that the index is entered at the cursor.
+      let last = try cursor.map { try momentPosition($0, order) }
+      // The cursor replaces one of the bounds, so that SQLite starts there in the index.
       var (first, end) = (dates?.lowerBound ?? .min, dates.map { $0.upperBound - 1 } ?? .max)
       if let last, isAscending[0] { first = max(first, last.date) }
       if let last, !isAscending[0] { end = min(end, last.date) }
@@ -177,14 +177,14 @@ extension CollectionReader {
   }
 
   /// The start and the second sort value of the last moment of a page.
-  private func momentPlace(
+  private func momentPosition(
     _ cursor: PageCursor, _ order: FetchSortDescriptors?
   ) throws -> (date: Int64, tie: DatabaseValue) {
     guard let order else {
       _ = try cursor.fields(2)
       return (try cursor.integer(0), try cursor.integer(1).databaseValue)
     }
-    // It refuses the cursors of other orders.
+    // Throws for a cursor of another order.
     _ = try CollectionSortValues(cursor, of: order)
     return (try cursor.integer(1), try cursor.text(2).databaseValue)
   }

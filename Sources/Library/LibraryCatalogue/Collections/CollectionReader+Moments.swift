@@ -62,7 +62,7 @@ extension CollectionReader {
       ]) ?? 0
   }
 
-  /// The condition for listed assets of a range of dates and a range of days, with four arguments.
+  /// SQL condition for the listed assets in a range of dates and a range of days: four arguments.
   private var datesAndDays: String {
     "creationDate >= ? AND creationDate < ? AND localDay >= ? AND localDay < ? AND listing \(listings.sql)"
   }
@@ -78,8 +78,8 @@ extension CollectionReader {
       arguments: [library.row, start, end + 1, days.lowerBound, days.upperBound]) ?? 0
   }
 
-  /// Whether a list of moments has any asset, which may be hidden: the scope of a fetch does not depend on whether the
-  /// fetch includes hidden assets.
+  /// Whether a list of moments has any asset, even a hidden one: whether the scope of a fetch exists must not depend on
+  /// whether the fetch includes hidden assets.
   func exists(_ list: MomentList) throws -> Bool {
     try Int.fetchOne(
       db.cachedStatement(

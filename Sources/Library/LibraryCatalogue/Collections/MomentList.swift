@@ -13,7 +13,7 @@ struct MomentList: Sendable, Hashable {
   static let monthSubtype = "momentListCluster"
   /// The subtype of the moments in a month.
   static let momentSubtype = "albumRegular"
-  /// Those of lists.
+  /// The subtypes of moment lists.
   static let subtypes: Set<String> = [yearSubtype, monthSubtype]
 
   init(year: Int, month: Int?) {

@@ -1,8 +1,8 @@
 // Moments: groups of assets that were taken together. They are stored, and recomputed only for days in which assets
 // changed, so reads are cheap and updates are small.
 //
-//     few stale days     recomputed with the change, in its transaction (Catalogue.change)
-//     others             after the change (refreshMoments), without a token; observers are notified
+//     few stale days     recomputed in the transaction of the change (Catalogue.change)
+//     many stale days    recomputed after the change (refreshMoments), without a token; observers are notified
 //
 // A moment lies within one day of its assets (see LocalCalendar). It ends before a gap of three hours. For principals
 // with the location scope it also ends where the camera moved more than ten kilometres in at least fifteen minutes.
@@ -16,17 +16,17 @@ struct MomentWriter {
   private static let gapMilliseconds: Int64 = 3 * 3_600_000
   private static let minimumLocationGap: Int64 = 15 * 60_000
   private static let distanceInMetres = 10_000.0
-  /// Days per transaction of their own.
+  /// The number of days that ``Catalogue/refreshMoments(zone:stop:)`` recomputes in one transaction.
   private static let daysPerTransaction = 32
-  /// The most stale days that are recomputed in the transaction of a change, counted in each library.
+  /// The maximum number of stale days, over all libraries, that are recomputed in the transaction of a change.
   private static let maximumDaysOfChange = 64
-  /// The most assets of these days: a single day may have very many.
+  /// The maximum number of assets of these days, because a single day may have very many.
   private static let maximumAssetsOfChange = 4096
 
   private struct Shot {
     let date: Int64
-    let place: Location?
-    let names: PlaceNames
+    let location: Location?
+    let placeNames: PlaceNames
   }
 
   /// A period, and the number of assets in it.
@@ -88,7 +88,7 @@ struct MomentWriter {
     return (days.count, hasChanged)
   }
 
-  /// Whether any moment of the day has changed.
+  /// Recomputes the moments of a day. Returns whether any of them has changed.
   private func write(_ day: Int, _ token: Int64) throws -> Bool {
     let range = LocalCalendar.possibleDates(ofDays: day..<day + 1)
     var shots: [Shot] = []
@@ -105,9 +105,9 @@ struct MomentWriter {
     while let row = try rows.next() {
       let latitude: Double? = row[1]
       let longitude: Double? = row[2]
-      let place = latitude.flatMap { latitude in longitude.map { Location(latitude: latitude, longitude: $0) } }
-      shots.append(
-        Shot(date: row[0], place: place, names: PlaceNames(city: row[3], region: row[4], country: row[5])))
+      let location = latitude.flatMap { latitude in longitude.map { Location(latitude: latitude, longitude: $0) } }
+      let placeNames = PlaceNames(city: row[3], region: row[4], country: row[5])
+      shots.append(Shot(date: row[0], location: location, placeNames: placeNames))
     }
     var hasChanged = false
     for splitsByLocation in [false, true] {
@@ -119,19 +119,19 @@ struct MomentWriter {
 
   private static func timeSpans(_ shots: [Shot], splitsByLocation: Bool) -> [TimeSpan] {
     var timeSpans: [TimeSpan] = []
-    var lastPlaced: Shot?
+    var lastLocated: Shot?
     for shot in shots {
       let gap = shot.date - (timeSpans.last?.end ?? shot.date)
-      let hasMoved = splitsByLocation && Self.hasMoved(from: lastPlaced, to: shot)
+      let hasMoved = splitsByLocation && Self.hasMoved(from: lastLocated, to: shot)
       if timeSpans.isEmpty || gap >= self.gapMilliseconds || hasMoved && gap > 0 {
         timeSpans.append(TimeSpan(start: shot.date, end: shot.date, count: 1))
-        lastPlaced = nil
+        lastLocated = nil
       } else {
         timeSpans[timeSpans.count - 1].end = shot.date
         timeSpans[timeSpans.count - 1].count += 1
       }
-      // Moments do not overlap, so a shot of the same time as the last one begins none, but the next one does.
-      if shot.place != nil && !(hasMoved && gap == 0) { lastPlaced = shot }
+      // Moments do not overlap, so a shot with the time of the previous one can't begin a moment; a later one will.
+      if shot.location != nil && !(hasMoved && gap == 0) { lastLocated = shot }
     }
     if splitsByLocation { addTitles(to: &timeSpans, shots) }
     return timeSpans
@@ -139,24 +139,23 @@ struct MomentWriter {
 
   /// Whether the camera moved within a time span.
   ///
-  /// - Parameter last: the last shot of the span that has a place. Shots without one may follow it.
+  /// - Parameter last: the last shot of the span with a location. Shots without one may follow it.
   private static func hasMoved(from last: Shot?, to shot: Shot) -> Bool {
-    guard let last, let from = last.place, let to = shot.place else { return false }
+    guard let last, let from = last.location, let to = shot.location else { return false }
     return shot.date - last.date >= minimumLocationGap && distance(from, to) > distanceInMetres
   }
 
-  /// Sets titles from the places of each time span. The spans contain the shots in their order. Moments of principals
-  /// without the location scope have no titles.
+  /// Sets the title of each time span from the places of its shots. The spans contain the shots in order.
   private static func addTitles(to timeSpans: inout [TimeSpan], _ shots: [Shot]) {
     var start = 0
     for index in timeSpans.indices {
       let end = start + timeSpans[index].count
-      timeSpans[index].title = PlaceNames.title(of: shots[start..<end].map(\.names))
+      timeSpans[index].title = PlaceNames.title(of: shots[start..<end].map(\.placeNames))
       start = end
     }
   }
 
-  /// In metres, on a sphere, which is exact enough for a limit of ten kilometres.
+  /// The distance in metres, on a sphere, which is precise enough for a limit of ten kilometres.
   private static func distance(_ one: Location, _ other: Location) -> Double {
     let radians = Double.pi / 180
     let latitudes = (other.latitude - one.latitude) * radians
@@ -211,21 +210,21 @@ struct MomentWriter {
 }
 
 extension Catalogue {
-  /// Whether moments wait to be recomputed, because the changes of their days left them.
+  /// Whether days are stale: their moments must be recomputed.
   package func hasStaleMoments() throws(AssetSourceError) -> Bool {
     try read { try Int.fetchOne($0, sql: "SELECT 1 FROM staleDay LIMIT 1") != nil }
   }
 
-  /// Recomputes the moments of all stale days, after a scan or a change that left them. This is not a change of the
+  /// Recomputes the moments of all stale days, after a scan or a change that left some. This is not a change of the
   /// library: it creates no token. If a moment has changed, observers are notified.
   ///
-  /// - Parameter zone: the library's time zone; if it differs from that of the last call, the assets are first filed
-  ///   under their days in the new one.
+  /// - Parameter zone: the library's time zone. If it differs from that of the last call, the assets are first moved to
+  ///   their days in the new zone.
   package func refreshMoments(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
     try updateLocalDays(zone: zone, stop: stop)
     var isDone = try !hasStaleMoments()
     var hasChanged = false
-    // No history says so: who has lists of moments, or of their assets, must look again.
+    // The history has no entry for that, so readers of moments and their assets must compare again.
     defer {
       if hasChanged {
         commits.countMoments()
