@@ -1,11 +1,10 @@
-// Makes fetch results over collections, and computes their changes.
+// Creates fetch results over collections, and computes their changes.
 //
 //     fetch -> the whole list, read again -> identifiers and fingerprints
 //     -> with those of the old list: FetchResultChangeDetails
 //
-// A list of collections is always read again. It is short compared with a list of assets, and most changes of the
-// library change the counts, dates or key assets of some collections. Only if the library is unchanged for the
-// principal the list is not read.
+// The list is read again whenever the library has changed for the principal, because it is short compared with a list
+// of assets, and most changes affect the counts, dates or key assets of some collections.
 
 import GRDB
 import PhotoModel
@@ -37,8 +36,8 @@ extension Catalogue {
   /// that the collections must contain, no longer exists, the new list is empty.
   ///
   /// - Parameters:
-  ///   - mayReadAll: whether a list may be read that is long or needs all collections. If it may not and would have to
-  ///     be, the result is `nil`.
+  ///   - mayReadAll: whether a list may be read again that is long or whose fetch needs all collections. Without
+  ///     permission, the result is `nil` for such a list.
   ///   - limit: the maximum number of collections in the new list.
   /// - Throws: `tooManyAssets`, and `queryTooExpensive` at the deadline.
   package func changes(
@@ -146,8 +145,8 @@ extension CollectionReader {
 }
 
 extension CollectionFetch {
-  /// Whether the list may have moments, or months with their number of moments. Moments depend on places and have no
-  /// history.
+  /// Whether the list may contain moments, or months with their number of moments. Moments depend on locations and have
+  /// no history.
   fileprivate var listsMoments: Bool {
     query.type == .moment || query.subtype == MomentList.monthSubtype
       || query.parent.map { MomentList($0) != nil } ?? false

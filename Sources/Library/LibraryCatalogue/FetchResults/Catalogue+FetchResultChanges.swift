@@ -5,9 +5,9 @@
 //       full:         the whole fetch, read again
 //     -> the new list; with the old one -> FetchResultChangeDetails
 //
-// Only touched assets can have entered, left or moved, with four exceptions that always read the fetch again: a fetch
-// with a limit, whose last assets leave when others enter; a list of rows, whose order no index knows; a folder, whose
-// assets come and go with the albums below it; and a principal with a limited library.
+// Only touched assets can have entered, left or moved. In four cases that does not hold or can't be used, and the fetch
+// is always read again: a fetch with a limit, whose last assets leave when others enter; a list of rows, whose order is
+// in no index; a folder, whose assets come and go with the albums below it; and a principal with a limited library.
 
 import GRDB
 import PhotoModel
@@ -25,8 +25,8 @@ extension Catalogue {
   /// A hundred changes in 100,000 assets take a few milliseconds. A full read takes as long as the fetch.
   ///
   /// - Parameters:
-  ///   - mayReadAll: whether a long list may be read again, which is slow. If it may not and would have to be, the
-  ///     result is `nil`.
+  ///   - mayReadAll: whether a long list may be read again, which is slow. Without permission, the result is `nil` if
+  ///     the list would have to be read.
   ///   - limit: the maximum number of assets of a list that is read again.
   /// - Throws: `tooManyAssets`, and `queryTooExpensive` at the deadline.
   package func changes(
@@ -94,9 +94,9 @@ extension Catalogue {
       after: FetchResult(list, changeToken: changeToken, fetch: fetch, collection: result.collection))
   }
 
-  /// Whether only assets that the history names can enter, leave or move in the results of a search. Not after a change
-  /// of an album or of its members, because the titles of albums are searched too; and not by relevance, whose order
-  /// can't be read for single assets.
+  /// Whether only touched assets can enter, leave or move in the results of a search. Not after a change of an album or
+  /// its members, because the titles of albums are searched too; and not by relevance, which can't be computed for
+  /// single assets.
   private static func dependsOnlyOnTouchedAssets(
     _ search: AssetSearch?, _ token: ChangeToken, _ db: Database
   ) throws -> Bool {
@@ -119,9 +119,9 @@ extension Catalogue {
     return try touched(db, library, since: token, album: album, atMost: limit, for: principal)
   }
 
-  /// Marks the touched assets that changed visibly for the principal: those that the history names as changed objects,
-  /// not only as album members. The history holds them on a few pages, whereas the asset rows would be spread over one
-  /// page each.
+  /// Marks those touched assets that changed visibly for the principal: the history lists them as changed objects, and
+  /// not only as album members. Reads the history, which is on a few pages, instead of the assets' rows, which are on
+  /// one page each.
   private static func marked(
     _ touched: [UInt32], in fetch: AssetFetch, since token: ChangeToken, for principal: Principal, _ db: Database
   ) throws -> TouchedRows {
@@ -142,31 +142,30 @@ extension Catalogue {
     _ db: Database
   ) throws -> (rows: [UInt32], touched: TouchedRows)? {
     var search = try PositionSearch(fetch, old, touched: touched, for: principal, db, statements, albumTitles)
-    guard let places = try search.positions() else { return nil }
+    guard let positions = try search.positions() else { return nil }
     var rows: [UInt32] = []
     rows.reserveCapacity(search.kept.count + search.found.count)
-    var taken = 0
-    for (one, place) in zip(search.found, places) {
-      rows += search.kept[taken..<place]
-      rows.append(one.row)
-      taken = place
+    var next = 0
+    for (match, position) in zip(search.found, positions) {
+      rows += search.kept[next..<position]
+      rows.append(match.row)
+      next = position
     }
-    rows += search.kept[taken...]
+    rows += search.kept[next...]
     let changed = Set(search.found.filter { $0.revision > token.number }.map(\.row))
     return (rows, TouchedRows(touched.map { ($0, changed.contains($0)) }))
   }
 }
 
 extension FetchResult {
-  /// Whether the list is that of a moment, or of a month or a year.
+  /// Whether the result lists the assets of a moment, a month or a year.
   fileprivate var followsMoment: Bool {
     if collection != nil, case .dates = fetch.scope { true } else { false }
   }
 }
 
 extension AssetFetch {
-  /// Whether only assets that the history names can enter, leave or move in the result: no other asset enters or leaves
-  /// because of them.
+  /// Whether only touched assets can enter, leave or move in the result.
   fileprivate var dependsOnlyOnTouchedAssets: Bool {
     if fetchLimit != nil { return false }
     switch scope {

@@ -28,7 +28,7 @@ extension Catalogue {
     try read(for: principal) { try self.touched($0, $1, since: token, album: album, atMost: limit, for: principal) }
   }
 
-  /// Above this many touched assets none is listed by identifier, and the caller checks each asset that it caches.
+  /// Above this many touched assets, no identifiers are returned, and the caller checks each asset that it caches.
   private static let maximumTouchedIdentifiers = 1000
 
   package func touchedAssets(
@@ -37,7 +37,7 @@ extension Catalogue {
     try read(for: principal) { db, library in
       let now = try Self.visibleToken(db, library, principal)
       if now == changeToken { return TouchedIdentifiers(changeToken: now, identifiers: []) }
-      // For a limited library this query does not return the assets that left it.
+      // For a limited library, `touched` omits the assets that left it.
       guard library.isWhole, let since = changeToken,
         case .rows(let rows) = try self.touched(
           db, library, since: since, album: nil, atMost: Self.maximumTouchedIdentifiers, for: principal)

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The collections of a fetch in their order: PHFetchResult over collections.
 ///
-/// Collections are rows of two tables, and lists of moments have no row, so members are known by their identifiers.
-/// Counts, dates and key assets change without an entry in the history: they follow from assets. So each member also
-/// has a fingerprint of all its properties, and two lists are compared by fingerprints.
+/// Members are stored by identifier, because collections are rows of two tables and lists of moments have no row.
+/// Counts, dates and key assets are derived from assets and change without an entry in the history. So each member also
+/// has a fingerprint of all its properties, by which two lists are compared.
 package final class CollectionFetchResult: LeasedFetchResult {
   package struct Member: Sendable, Hashable {
     package let identifier: LocalIdentifier
@@ -18,14 +18,14 @@ package final class CollectionFetchResult: LeasedFetchResult {
     }
   }
 
-  /// A member, the heap memory of its identifier, and its entries in the tables of a comparison.
+  /// The bytes of a member, its identifier on the heap, and its entries in the tables of a comparison.
   static let bytesPerCollection = 192
 
   package let members: [Member]
   package let lease: LeaseState
   /// The fetch, from which changes are computed.
   package let fetch: CollectionFetch
-  /// Whether the list depends on places.
+  /// Whether the list depends on locations.
   let needsLocationScope: Bool
   /// The reserved memory, held until the list is freed.
   private let reservation = Mutex<LeaseBudget.Reservation?>(nil)
@@ -41,7 +41,7 @@ package final class CollectionFetchResult: LeasedFetchResult {
 
   package func isReadable(by principal: Principal) -> Bool { principal.may(.location) || !needsLocationScope }
 
-  /// The fetch, with a margin for the text of its predicate, which a client sends in one request.
+  /// The bytes of the fetch and its predicate, with a margin.
   package var ownBytes: Int { 1024 + (fetch.predicate?.bytes ?? 0) }
 
   package func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.BudgetExceeded) {
@@ -63,7 +63,8 @@ package final class CollectionFetchResult: LeasedFetchResult {
 extension FetchResultChangeDetails {
   /// The difference of two lists of collections. `nil` if it has too many entries.
   init?(from old: [CollectionFetchResult.Member], to new: [CollectionFetchResult.Member]) {
-    // The collections are numbered: those of the old list by position, the others after them.
+    // Numbers the collections, so that lists of numbers can be compared: those of the old list by position, then the
+    // new ones.
     var numbers: [LocalIdentifier: UInt32] = [:]
     numbers.reserveCapacity(old.count + new.count)
     for (position, member) in old.enumerated() { numbers[member.identifier] = UInt32(position) }

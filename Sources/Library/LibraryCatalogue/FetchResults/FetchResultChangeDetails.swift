@@ -51,8 +51,7 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
   ) {
     let comparison = old.withUnsafeBufferPointer { old in
       new.withUnsafeBufferPointer { new in
-        // Moved rows are set aside in both lists, and not all rows that are set aside turn out to be moves; hence the
-        // factor.
+        // A larger limit, because a moved row is set aside twice, and not every row set aside turns out to be moved.
         RowListComparison(old, new, touched: touched, limit: 4 * limit)
       }
     }
@@ -89,25 +88,25 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
     for (rank, index) in runs.indices.sorted(by: { runs[$0].new < runs[$1].new }).enumerated() {
       ranks[index] = rank + 1
     }
-    // The heaviest subsequence that ends within the first ranks, in a Fenwick tree of prefix maxima (Fenwick, 1994):
+    // A Fenwick tree of prefix maxima (Fenwick, 1994): the heaviest subsequence that ends within the first ranks, as
     // its weight and its last run.
     var best = [(weight: Int, last: Int)](repeating: (0, -1), count: runs.count + 1)
     var previous = [Int](repeating: -1, count: runs.count)
     var heaviest = (weight: 0, last: -1)
     for (index, run) in runs.enumerated() {
       var before = (weight: 0, last: -1)
-      var place = ranks[index] - 1
-      while place > 0 {
-        if best[place].weight > before.weight { before = best[place] }
-        place &= place - 1
+      var node = ranks[index] - 1
+      while node > 0 {
+        if best[node].weight > before.weight { before = best[node] }
+        node &= node - 1
       }
       previous[index] = before.last
       let own = (weight: before.weight + run.count, last: index)
       if own.weight > heaviest.weight { heaviest = own }
-      place = ranks[index]
-      while place <= runs.count {
-        if own.weight > best[place].weight { best[place] = own }
-        place += place & -place
+      node = ranks[index]
+      while node <= runs.count {
+        if own.weight > best[node].weight { best[node] = own }
+        node += node & -node
       }
     }
     var stays = [Bool](repeating: false, count: runs.count)
@@ -127,24 +126,24 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
 private struct IntermediateList {
   private let removed: [Int]
   /// For each inserted row, its position in the list after the removals; ascending.
-  private var places: [Int] = []
+  private var insertionPoints: [Int] = []
 
   init(removed: [Int], inserted: [Int], staying: [RowListComparison.Run]) {
     self.removed = removed
-    places.reserveCapacity(inserted.count)
+    insertionPoints.reserveCapacity(inserted.count)
     var next = staying.startIndex
     for position in inserted {
       while next < staying.endIndex, staying[next].new < position { next += 1 }
-      places.append(next == 0 ? 0 : rank(of: staying[next - 1].old + staying[next - 1].count - 1) + 1)
+      insertionPoints.append(next == 0 ? 0 : rank(of: staying[next - 1].old + staying[next - 1].count - 1) + 1)
     }
   }
 
-  var insertedIndexes: [Int] { places.enumerated().map { $0.element + $0.offset } }
+  var insertedIndexes: [Int] { insertionPoints.enumerated().map { $0.element + $0.offset } }
 
   /// The position of a row that is in both lists, given its position in the old one.
   func position(of old: Int) -> Int {
     let rank = rank(of: old)
-    return rank + places.indices.partitioningIndex { places[$0] > rank }
+    return rank + insertionPoints.indices.partitioningIndex { insertionPoints[$0] > rank }
   }
 
   /// The position in the list after the removals.

@@ -1,4 +1,4 @@
-/// The changes of a fetch result, and the result that lists the current objects of its fetch.
+/// The changes of a fetch result, and the new result with the current objects of its fetch.
 package struct ListDelta<List: Sendable>: Sendable {
   /// `nil` if there are too many changes, or the history no longer reaches back to the old result.
   package let details: FetchResultChangeDetails?

@@ -5,19 +5,19 @@ import Primitives
 package struct FetchResultPositions: Sendable {
   private let details: FetchResultChangeDetails
   /// The target positions of moves, ascending.
-  private let taken: [Int]
+  private let moveTargets: [Int]
 
   package init(_ details: FetchResultChangeDetails) {
     self.details = details
-    taken = details.moves.map(\.to).sorted()
+    moveTargets = details.moves.map(\.to).sorted()
   }
 
   /// The new position of the row at a position of the old list; `nil` if it was removed.
   package func position(of old: Int) -> Int? { found(old)?.position }
 
-  /// The range to show after the changes when `old` was on screen. It starts with the first row that is still in the
-  /// list and did not move; if there is none, with the row that took the place of the first. It keeps its length as far
-  /// as the new list is long enough.
+  /// The range to show after the changes when `old` was on screen. It starts with the first row of `old` that was
+  /// neither removed nor moved; if there is none, where the first row was. It has the length of `old`, unless the new
+  /// list is shorter.
   ///
   /// - Parameter count: the number of rows in the new list.
   package func visible(_ old: Range<Int>, count: Int) -> Range<Int> {
@@ -53,6 +53,6 @@ package struct FetchResultPositions: Sendable {
   private func positionAfterMoves(_ position: Int) -> Int {
     let moves = details.moves
     let rank = position - moves.indices.partitioningIndex { moves[$0].from >= position }
-    return rank + taken.indices.partitioningIndex { taken[$0] - $0 > rank }
+    return rank + moveTargets.indices.partitioningIndex { moveTargets[$0] - $0 > rank }
   }
 }

@@ -7,10 +7,10 @@ package struct FetchResultStore: Sendable {
   package struct Limits: Sendable {
     /// The maximum number of fetch results, and separately of transient collections.
     package var handles = 1024
-    /// The same for one caller.
+    /// The same limit for one caller.
     package var handlesPerCaller = 512
-    /// The maximum bytes of both together, and twice those of one caller; a fetch result takes
-    /// ``FetchResult/bytesPerAsset`` for each asset.
+    /// The maximum bytes of fetch results and transient collections together. One caller may use half of them. A fetch
+    /// result takes ``FetchResult/bytesPerAsset`` for each asset.
     package var bytes = 128 << 20
     package var lease = Duration.seconds(300)
     /// The maximum number of assets of a transient collection, or of collections of a transient list.
@@ -26,7 +26,7 @@ package struct FetchResultStore: Sendable {
     package let rows: [UInt32]
     /// The members of a list of collections, each at most once; `nil` for a collection of assets.
     package let collections: [LocalIdentifier]?
-    /// If the rows were copied from fetch results: the scopes that reading those needs.
+    /// The scopes needed to read the fetch results that the rows were copied from, if any.
     package let neededScopes: Set<Scope>
 
     package init(title: String?, rows: [UInt32], neededScopes: Set<Scope> = []) {
@@ -83,7 +83,7 @@ package struct FetchResultStore: Sendable {
   package func keep(
     _ result: any LeasedFetchResult, owner: Principal
   ) throws(LeaseTable<any LeasedFetchResult>.Refusal) -> String {
-    // Reserved once for all results that share the list, until the last of them is freed.
+    // The list's bytes are reserved once for all results that share it, until the last of them is freed.
     try reserve(result, owner: owner)
     return try handles.keep(result, bytes: result.ownBytes, owner: owner)
   }
@@ -99,15 +99,15 @@ package struct FetchResultStore: Sendable {
     }
   }
 
-  /// The oldest state that a leased fetch result over assets was read from; `nil` if there is none. The others need no
-  /// history.
+  /// The oldest state that a leased fetch result over assets was read from; `nil` if there is none. Results over
+  /// collections need no history.
   package var oldestChangeToken: ChangeToken? {
     handles.values.compactMap { ($0 as? FetchResult)?.changeToken }.min()
   }
 
-  /// Keeps the result that follows from changes of a result that is already kept. If nothing changed it is the same
-  /// result, and a repeated request for the same state gets the same successor, so repeated requests take no further
-  /// memory.
+  /// Keeps the new result that the changes of a leased result led to. Repeated requests take no further memory: if
+  /// nothing changed, the leased result itself is returned, and a repeated request for the same state gets the same
+  /// successor.
   ///
   /// - Parameters:
   ///   - after: the result of ``Catalogue/changes(of:mayReadAll:atMost:deadline:for:)``.

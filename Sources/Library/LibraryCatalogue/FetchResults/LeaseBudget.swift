@@ -2,17 +2,17 @@ import PhotoModel
 import Primitives
 import Synchronization
 
-/// The memory of leased objects: a limit for all owners together, and a half of it for each owner, so that no owner can
-/// take the room of all others. An owner's half does not depend on what others hold.
+/// The memory of leased objects: a limit for all owners together, and half of it for each owner, so that no owner can
+/// use up the memory of all others. An owner's limit does not depend on what others hold.
 package final class LeaseBudget: Sendable {
   package enum BudgetExceeded: Error, Equatable {
     /// The objects of all owners would take more bytes than this.
     case all(limitBytes: Int)
-    /// The objects of one owner would.
+    /// The objects of one owner would take more bytes than this.
     case owner(limitBytes: Int)
   }
 
-  /// Memory of one owner, until the last copy ends.
+  /// Reserved memory of one owner, released when the last copy of this value is freed.
   struct Reservation: Sendable {
     let ofAll: ByteBudget.Reservation
     let ofOwner: ByteBudget.Reservation
@@ -28,7 +28,7 @@ package final class LeaseBudget: Sendable {
     }
 
     func reserve(_ bytes: Int) throws(BudgetExceeded) -> Reservation {
-      // First, so that the answer does not depend on what others hold.
+      // The owner's limit first, so that its error does not depend on what others hold.
       guard let ofOwner = own.tryReserve(bytes) else { throw .owner(limitBytes: own.capacityBytes) }
       guard let ofAll = all.tryReserve(bytes) else { throw .all(limitBytes: all.capacityBytes) }
       return Reservation(ofAll: ofAll, ofOwner: ofOwner)
@@ -36,7 +36,7 @@ package final class LeaseBudget: Sendable {
   }
 
   private struct OwnerBudget {
-    /// Kept by its reservations.
+    /// Weak: only the reservations keep it alive.
     weak var budget: ByteBudget?
   }
 
@@ -53,7 +53,7 @@ package final class LeaseBudget: Sendable {
     owners.withLock { owners in
       if let own = owners[owner.name]?.budget { return Share(all: all, own: own) }
       let own = ByteBudget(capacityBytes: bytesPerOwner)
-      // Owners who no longer hold anything.
+      // Removes owners who no longer hold anything.
       owners = owners.filter { $0.value.budget != nil }
       owners[owner.name] = OwnerBudget(budget: own)
       return Share(all: all, own: own)

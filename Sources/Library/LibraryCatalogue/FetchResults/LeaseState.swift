@@ -1,7 +1,7 @@
 import PhotoModel
 import Synchronization
 
-/// The properties of a ``LeasedFetchResult`` that change while its list does not: see there.
+/// The mutable properties of a ``LeasedFetchResult``, whose list is immutable. They are documented there.
 package final class LeaseState: Sendable {
   private struct State {
     var changeToken: ChangeToken

@@ -60,7 +60,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     let share = budget.share(of: owner)
     let refusalOrName: Result<String, Refusal> = entries.withLock { entries in
       Self.expire(&entries, instant)
-      // First, so that the answer does not depend on what others hold.
+      // The owner's limit first, so that its error does not depend on what others hold.
       if entries.values.count(where: { $0.owner == owner.name }) >= limitPerOwner {
         return .failure(.tooMany(limit: limitPerOwner))
       }
@@ -131,7 +131,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   ///
   /// - Parameter isAdmitted: whether a caller of this name can still send requests.
   func endAll(unlessAdmitted isAdmitted: (String) -> Bool) {
-    // Asked without the lock.
+    // `isAdmitted` is called without the lock.
     let owners = entries.withLock { entries in Set(entries.values.map(\.owner)) }
     let ended = owners.filter { !isAdmitted($0) }
     guard !ended.isEmpty else { return }
@@ -147,7 +147,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   package func values(of owner: Principal?) -> [(name: String, value: Value)] {
     let instant = now()
     return entries.withLock { entries in
-      entries.filter { owner.map(\.name) ?? $0.value.owner == $0.value.owner && $0.value.end > instant }
+      entries.filter { $0.value.end > instant && (owner == nil || $0.value.owner == owner?.name) }
         .map { ($0.key, $0.value.value) }
     }
   }

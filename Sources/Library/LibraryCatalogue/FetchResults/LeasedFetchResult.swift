@@ -4,9 +4,9 @@ import PhotoModel
 /// (``CollectionFetchResult``). It does not change when the library changes.
 package protocol LeasedFetchResult: AnyObject, Sendable {
   var count: Int { get }
-  /// The properties that change while the list does not.
+  /// The mutable properties.
   var lease: LeaseState { get }
-  /// Whether a principal may use the list: it may read the places and names that the list depends on.
+  /// Whether a principal may use the list: it may read the locations and names that the list depends on.
   func isReadable(by principal: Principal) -> Bool
   /// Bytes without the memory that ``reserve(in:)`` reserves.
   var ownBytes: Int { get }
@@ -14,7 +14,7 @@ package protocol LeasedFetchResult: AnyObject, Sendable {
   /// Reserves the list's memory once, until the list is freed.
   func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.BudgetExceeded)
 
-  /// Whether both are the list of one fetch in the same state.
+  /// Whether both results, of the same fetch, have the same state.
   func hasSameState(as other: any LeasedFetchResult) -> Bool
 }
 
@@ -22,7 +22,7 @@ extension LeasedFetchResult {
   /// The state of the library that the list was read from, or a later state in which the list is unchanged.
   package var changeToken: ChangeToken { lease.changeToken }
 
-  /// The name of the result that the last change request produced; that result may have expired.
+  /// The name of the result that the last request for changes returned. That result may have expired.
   package var successor: String? {
     get { lease.successor }
     set { lease.successor = newValue }

@@ -1,9 +1,9 @@
 // Finds the positions of touched assets in a list whose other assets are unchanged, by comparing the sort values of
 // both.
 //
-// Most touched assets did not move, which two comparisons with their old neighbours confirm. The others are placed by
-// binary search, all in parallel: each round reads the sort values of all rows it needs in one statement, and rows that
-// several searches compare with are read once.
+// Most touched assets have not moved, which two comparisons with their old neighbours confirm. The positions of the
+// others are found by binary search, for all in parallel: each round reads the sort values of all rows that it needs in
+// one statement, and a row that several searches need is read once.
 
 import GRDB
 import PhotoModel
@@ -16,7 +16,7 @@ struct PositionSearch {
     /// The token of its last change that the principal can see.
     let revision: Int64
     let key: [SQLValue]
-    /// The number of untouched assets before it in the old list.
+    /// The number of untouched assets before it in the old list; `nil` if it was not in the list.
     fileprivate var former: Int?
   }
 
@@ -38,8 +38,8 @@ struct PositionSearch {
   private static let lookupCost = 16
   private static let minimumLookups = 1000
 
-  /// The maximum number of lookups before reading the list is cheaper. A list whose fetch reads every asset is read
-  /// only as a last resort.
+  /// The number of lookups above which reading the list again is cheaper. It is high for a fetch that reads every
+  /// asset.
   private static func limit(_ fetch: AssetFetch, old count: Int, for principal: Principal) -> Int {
     max(minimumLookups, fetch.needsFullScan(for: principal) ? count : count / lookupCost)
   }
@@ -78,8 +78,8 @@ struct PositionSearch {
     if found.count > limit { return nil }
     // The range of possible positions of each match, both ends included.
     var ranges = [ClosedRange<Int>](repeating: 0...kept.count, count: found.count)
-    var wanted: [[Int]] = found.map { one in
-      one.former.map { [$0 - 1, $0].filter(kept.indices.contains) } ?? []
+    var wanted: [[Int]] = found.map { match in
+      match.former.map { [$0 - 1, $0].filter(kept.indices.contains) } ?? []
     }
     while true {
       guard try load(wanted) else { return nil }
@@ -107,7 +107,7 @@ struct PositionSearch {
     return zip(positions, positions.dropFirst()).allSatisfy(<=) ? positions : nil
   }
 
-  /// The position to compare with next. It is the multiple of the largest power of two within the range, minus one, so
+  /// The position to compare with next: one less than the multiple of the largest power of two within the range, so
   /// that many searches compare with the same positions.
   private static func middle(_ range: ClosedRange<Int>) -> Int {
     let bit = Int.bitWidth - 1 - (range.lowerBound ^ range.upperBound).leadingZeroBitCount
@@ -117,14 +117,14 @@ struct PositionSearch {
   /// Reads the missing sort values for these positions. `false` if that exceeds the limit.
   private mutating func load(_ positions: [[Int]]) throws -> Bool {
     var missing: [UInt32: Int] = [:]
-    for place in positions.joined() where keys[place] == nil { missing[kept[place]] = place }
+    for position in positions.joined() where keys[position] == nil { missing[kept[position]] = position }
     if missing.isEmpty { return true }
     if keys.count + missing.count > limit { return false }
-    for one in try read(Array(missing.keys)) { if let place = missing[one.row] { keys[place] = one.key } }
+    for match in try read(Array(missing.keys)) { if let position = missing[match.row] { keys[position] = match.key } }
     return true
   }
 
-  /// The rows of a list that the fetch returns, in its order.
+  /// Those of the rows that the fetch returns, in its order.
   private func read(_ rows: [UInt32]) throws -> [Match] {
     let arguments = [SQLValue.text(RowNumbers.json(rows))] + values
     let cursor = try Row.fetchCursor(statement, arguments: StatementArguments(arguments.map(\.databaseValue)))

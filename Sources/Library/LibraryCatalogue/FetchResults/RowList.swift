@@ -29,10 +29,10 @@ final class RowList: Sendable {
     guard !rows.isEmpty else { return nil }
     return positions.withLock { positions in
       if positions.isEmpty { positions = Self.table(of: rows) }
-      var place = Self.place(of: number, in: positions.count)
-      while positions[place] != .max {
-        if rows[Int(positions[place])] == number { return Int(positions[place]) }
-        place = place + 1 == positions.count ? 0 : place + 1
+      var slot = Self.slot(of: number, in: positions.count)
+      while positions[slot] != .max {
+        if rows[Int(positions[slot])] == number { return Int(positions[slot]) }
+        slot = slot + 1 == positions.count ? 0 : slot + 1
       }
       return nil
     }
@@ -41,15 +41,16 @@ final class RowList: Sendable {
   private static func table(of rows: [UInt32]) -> [UInt32] {
     var positions = [UInt32](repeating: .max, count: rows.count + rows.count / 2 + 1)
     for (position, row) in rows.enumerated() {
-      var place = place(of: row, in: positions.count)
-      while positions[place] != .max { place = place + 1 == positions.count ? 0 : place + 1 }
-      positions[place] = UInt32(position)
+      var slot = Self.slot(of: row, in: positions.count)
+      while positions[slot] != .max { slot = slot + 1 == positions.count ? 0 : slot + 1 }
+      positions[slot] = UInt32(position)
     }
     return positions
   }
 
-  /// Fibonacci hashing: multiplies by 2^32 divided by the golden ratio, and scales the product to the number of slots.
-  private static func place(of row: UInt32, in count: Int) -> Int {
+  /// The first slot to try. Fibonacci hashing: multiplies by 2^32 divided by the golden ratio, and scales the product
+  /// to the number of slots.
+  private static func slot(of row: UInt32, in count: Int) -> Int {
     Int((UInt64(row &* 2_654_435_769) * UInt64(count)) >> 32)
   }
 }

@@ -1,9 +1,9 @@
-// Compares two lists of rows: rows that are in only one of them, and runs of rows that are in both.
+// Compares two lists of rows: finds the rows that are in only one of them, and runs of rows that are in both.
 //
-// Untouched rows have not moved relative to each other. So both lists are walked in parallel, and where they differ a
-// touched row is set aside. Rows set aside from one list are then matched with those set aside from the other. That
-// takes a step for each row, and memory for the differences. If an untouched row differs, everything up to the common
-// end of both lists is set aside; the result is then still correct, only slower.
+// Untouched rows have not moved relative to each other. So both lists are walked in parallel, and where they differ,
+// the touched row is set aside. Rows set aside from one list are then matched with those set aside from the other. That
+// takes linear time, and memory only for the differences. If an untouched row differs, everything up to the common end
+// of both lists is set aside: the result is still correct, only slower.
 
 struct RowListComparison {
   /// Consecutive rows that are consecutive in both lists.
@@ -57,6 +57,7 @@ struct RowListComparison {
     if !unmatchedOld.isEmpty || !unmatchedNew.isEmpty { pair(unmatchedOld, unmatchedNew, old, new, touched) }
   }
 
+  /// Appends a row that is in both lists to the runs.
   private mutating func stays(_ row: UInt32, _ old: Int, _ new: Int, _ touched: TouchedRows) {
     if let last = runs.last, last.old + last.count == old, last.new + last.count == new {
       runs[runs.count - 1].count += 1
@@ -66,25 +67,26 @@ struct RowListComparison {
     if touched.isChanged(row) { changed.append(old) }
   }
 
+  /// Matches the rows set aside from both lists, and adds the pairs to the runs.
   private mutating func pair(
     _ unmatchedOld: [Int], _ unmatchedNew: [Int], _ old: UnsafeBufferPointer<UInt32>,
     _ new: UnsafeBufferPointer<UInt32>,
     _ touched: TouchedRows
   ) {
-    var places: [UInt32: Int] = [:]
-    places.reserveCapacity(unmatchedNew.count)
-    for (place, position) in unmatchedNew.enumerated() { places[new[position]] = place }
+    var indexes: [UInt32: Int] = [:]
+    indexes.reserveCapacity(unmatchedNew.count)
+    for (index, position) in unmatchedNew.enumerated() { indexes[new[position]] = index }
     var isPaired = [Bool](repeating: false, count: unmatchedNew.count)
     let aligned = runs
     runs = []
     var found: [Run] = []
     for position in unmatchedOld {
-      guard let place = places[old[position]] else {
+      guard let index = indexes[old[position]] else {
         removed.append(position)
         continue
       }
-      isPaired[place] = true
-      found.append(Run(old: position, new: unmatchedNew[place], count: 1))
+      isPaired[index] = true
+      found.append(Run(old: position, new: unmatchedNew[index], count: 1))
       if touched.isChanged(old[position]) { changed.append(position) }
     }
     inserted = zip(unmatchedNew, isPaired).filter { !$0.1 }.map(\.0)

@@ -32,11 +32,11 @@ final class ChangeTokenCipher: Sendable {
   func text(of token: ChangeToken) -> String {
     state.withLock { state in
       if state.texts.isEmpty { state.texts = Array(repeating: (.min, ""), count: Self.cachedTextCount) }
-      let place = Int(truncatingIfNeeded: token.number) & (Self.cachedTextCount - 1)
-      if state.texts[place].number == token.number { return state.texts[place].text }
+      let slot = Int(truncatingIfNeeded: token.number) & (Self.cachedTextCount - 1)
+      if state.texts[slot].number == token.number { return state.texts[slot].text }
       let block = Self.permuted(UInt64(bitPattern: token.number), state.key, Self.rounds.map { $0 })
       let text = withUnsafeBytes(of: block.bigEndian) { Base64URL.encode($0) }
-      state.texts[place] = (token.number, text)
+      state.texts[slot] = (token.number, text)
       return text
     }
   }
