@@ -17,7 +17,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case catalogueUnreleased(path: String)
   /// The catalogue's file is empty, or its tables were in a log that is lost.
   case catalogueWithoutTables(path: String)
-  /// The key of the catalogue is lost, which only its copies have.
+  /// The catalogue has lost its key. Only its copies have it.
   case catalogueWithoutKey(path: String)
   case catalogueFailed(String)
   /// The disk that holds the catalogue, or the catalogue file itself, failed. The transaction that failed stored
@@ -61,7 +61,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case copyUnderWay(path: String)
   /// The copy's destination is a file that photod uses in its data folder.
   case copyWouldReplaceFileInUse(path: String)
-  /// Pages of the catalogue are damaged, which no repair can undo. The catalogue is unchanged.
+  /// Pages of the catalogue are damaged beyond repair. The catalogue is unchanged.
   case beyondRepair(path: String, String)
   /// A repair would remove more assets than the limit allows, because their file rows are lost. The catalogue is
   /// unchanged.

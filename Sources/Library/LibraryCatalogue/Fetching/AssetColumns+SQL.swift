@@ -5,9 +5,9 @@ import PhotoPredicate
 extension SQLColumns {
   /// The SQL column of each asset key.
   static let asset = asset { "asset." + $0 }
-  /// The same for the members of an album, whose index holds the member row's copy of the date.
+  /// The same for the members of an album, whose index by date contains the date in the `member` row.
   static let member = asset { ($0 == "creationDate" ? "member." : "asset.") + $0 }
-  /// The expression for the rows of a library, which hold copies of some columns.
+  /// The same for the rows of `libraryAsset`, which has copies of some columns.
   static let libraryAsset = {
     let packed = GridColumns.expressions(in: "libraryAsset")
     return asset { column in

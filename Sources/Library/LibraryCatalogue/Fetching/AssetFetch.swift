@@ -4,7 +4,7 @@ import PhotoPredicate
 /// A fetch of assets: PHFetchOptions, and the scope to search.
 package struct AssetFetch: Sendable, Hashable {
   package var scope = AssetScope.library
-  /// If the rows of `scope` were copied from fetch results: the scopes that reading those needs.
+  /// The scopes needed to read the fetch results that the rows of `scope` were copied from, if any.
   package var scopesOfRows: Set<Scope> = []
   /// The parser has already rejected keys that the fetching principal may not use.
   package var predicate: FetchPredicate?
@@ -42,7 +42,7 @@ package struct AssetFetch: Sendable, Hashable {
       || sort?.descriptors.contains { $0.key.needsLocationScope } ?? false
   }
 
-  /// Whether the fetch has all assets of its scope that its options list.
+  /// Whether the fetch has neither a predicate nor a search.
   package var isUnfiltered: Bool { predicate == nil && search == nil }
 
   /// Whether the fetch of a principal may have to read every asset. Such fetches have a deadline and a queue of their

@@ -10,8 +10,8 @@ package enum AssetScope: Sendable, Hashable {
   case album(row: Int64)
   /// The assets of all albums below a folder, given by its row, each once; by default newest first.
   case folder(row: Int64)
-  /// Assets with a creation date in this range, in milliseconds since 1970, of which the day is one of `days`, in days
-  /// since 1970. The days of assets with different offsets from UTC overlap, so the dates alone do not decide.
+  /// Assets with a creation date in this range, in milliseconds since 1970, and a day in `days`, in days since 1970.
+  /// Both are needed, because the days of assets with different offsets from UTC overlap in time.
   case dates(ClosedRange<Int64>, days: ClosedRange<Int>? = nil)
   /// These assets, by row number, in this order.
   case rows([UInt32])

@@ -14,7 +14,7 @@ package struct ByteStrings: Sendable, Hashable {
     bytes[(index == 0 ? 0 : Int(ends[index - 1]))..<Int(ends[index])]
   }
 
-  /// Calls `body` with each string in its order. Its memory is valid during the call only.
+  /// Calls `body` with each string, in order. The memory is valid only during the call.
   @inlinable
   package func forEach(_ body: (UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in

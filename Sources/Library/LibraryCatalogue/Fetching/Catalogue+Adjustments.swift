@@ -3,7 +3,7 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// An asset and its adjustments, by one read. `nil` if the principal may not see the asset.
+  /// An asset and its adjustments, from one snapshot. `nil` if the principal may not see the asset.
   package func adjustedAsset(
     _ identifier: LocalIdentifier, for principal: Principal
   ) throws(AssetSourceError) -> AdjustedAsset? {
@@ -25,7 +25,7 @@ extension Catalogue {
 }
 
 extension StoredAdjustments {
-  /// - Parameter row: the operations, the format, its version, its data and the origin.
+  /// - Parameter row: the columns operations, format, format version, data and origin.
   init(_ row: Row) throws {
     self.init(
       operations: try Self.operations(row[0]), origin: (row[4] as String?).flatMap(Origin.init) ?? .user)

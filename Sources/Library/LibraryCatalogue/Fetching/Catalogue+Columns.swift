@@ -1,7 +1,7 @@
 // Columns for grids. `libraryAsset` has a copy of each field, so a grid is read from consecutive pages.
 //
-// A grid of ten thousand assets is a hundred thousand values. They are read with SQLite's own functions: GRDB's rows
-// create a string or a `Data` for each text and blob, which took three times as long as SQLite itself.
+// A grid of ten thousand assets has a hundred thousand values. They are read with SQLite's own functions, because GRDB
+// creates a string or a `Data` for each text and blob, which took three times as long as SQLite itself.
 
 import GRDB
 import GRDBSQLite
@@ -48,7 +48,7 @@ extension AssetColumns {
   }
 }
 
-/// The columns of the statement that reads a grid, and how a row becomes values of the fields.
+/// The columns of the statement that reads a grid, and the conversion of its rows to field values.
 private struct GridStatement {
   let fields: [AssetColumns.Field]
   /// Columns of `asset` or `libraryAsset`, in the order in which the fields need them.
@@ -67,7 +67,7 @@ private struct GridStatement {
     names.isEmpty ? "1" : names.map { "\(table).\($0)" }.joined(separator: ", ")
   }
 
-  /// Appends the row at which the statement is.
+  /// Appends the statement's current row.
   func append(_ row: SQLiteStatement, to columns: inout AssetColumns) {
     columns.count += 1
     let grid = GridColumns(grid: self.grid.map { sqlite3_column_int64(row, $0) } ?? 0)

@@ -21,10 +21,10 @@ extension Catalogue {
     return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
   }
 
-  /// Passes the rows of one page to `take`, with the statement that is at that row. Returns the cursor of the next page
-  /// and the change token of the state that was read.
+  /// Passes each row of a page to `take`, with the statement whose current row it is. Returns the cursor of the next
+  /// page and the change token of the state that was read.
   ///
-  /// - Parameter columns: the columns to read, given the table of those that grids read.
+  /// - Parameter columns: returns the columns to read, given the table that has the columns of grids.
   func readPage(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, columns: (_ table: String) -> String,
     joins: String = "", _ take: (Row, Statement) throws -> Void
@@ -55,7 +55,7 @@ extension Catalogue {
     }
   }
 
-  /// The document up to which a fetch along the search index must read for this many rows; `nil`: all.
+  /// The last document that a fetch along the search index must read to get this many rows; `nil` for all.
   private func lastDocument(
     _ plan: FetchPlan, after last: [SQLValue]?, limit: Int, _ db: Database
   ) throws -> Int64? {
@@ -70,7 +70,7 @@ extension Catalogue {
   ) throws(AssetSourceError) -> Int {
     let count = try read(for: principal, before: deadline) { db, library in
       if fetch.isUnfiltered, let count = try Self.storedCount(fetch, library, db) { return count }
-      // Ranking the matches does not change their number.
+      // Without ranking, which does not change the number of matches.
       var fetch = fetch
       fetch.search?.isByRelevance = false
       let search = try SearchAccess(fetch, in: library, albumTitles, db)
@@ -80,9 +80,10 @@ extension Catalogue {
     return min(count, fetch.fetchLimit ?? .max)
   }
 
-  /// The row numbers of all assets of a fetch, in its order, for a fetch result. Row numbers are never reused.
+  /// The row numbers of all assets of a fetch, in its order, for a fetch result, which relies on row numbers never
+  /// being reused.
   ///
-  /// - Throws: `tooManyAssets` if there are more than `limit`, because a truncated list would be a wrong one.
+  /// - Throws: `tooManyAssets` if there are more than `limit`, because a truncated list would be wrong.
   package func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: ChangeToken) {

@@ -1,7 +1,7 @@
 import GRDB
 import PhotoModel
 
-/// What a collection says of the assets that a fetch lists.
+/// The count, dates and key assets of a fetch, as a collection shows them.
 package struct FetchSummary: Sendable, Hashable {
   package var count: Int
   /// The dates of the oldest and the newest asset; `nil` if there is none.
@@ -14,7 +14,7 @@ package struct FetchSummary: Sendable, Hashable {
 }
 
 extension Catalogue {
-  /// Reads every asset of the fetch.
+  /// The summary of a fetch. Reads every asset of the fetch.
   package func summary(
     of fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> FetchSummary {

@@ -3,13 +3,13 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// The files of assets with `keepsOriginal`, and of those in albums and folders with `keepsOriginals`: all files of an
-  /// asset, such as the picture and the video of a live photo.
+  /// All files of the assets with `keepsOriginal` and of the assets in albums and folders with `keepsOriginals`, newest
+  /// assets first.
   ///
   /// - Parameters:
-  ///   - limitBytes: of all files of the list together. A file that does not fit is left out, and smaller ones after it
-  ///     may still fit.
-  ///   - limit: the number of files.
+  ///   - limitBytes: the maximum size of all files together. A file that does not fit is left out; smaller ones after
+  ///     it may still fit.
+  ///   - limit: the maximum number of files.
   package func keptOriginals(limitBytes: Int64, limit: Int) throws(AssetSourceError) -> KeptOriginalList {
     try read { db in
       var list = KeptOriginalList()

@@ -1,14 +1,14 @@
-// The files of assets. A sidecar belongs to no asset in the catalogue: a scan records it like any file that is not a
-// picture, and its name says which files it describes.
+// The files of assets. In the catalogue, a sidecar belongs to no asset: a scan records it like any other file that is
+// not media. Its name says which files it describes.
 
 import Foundation
 import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// An asset and its files, by one read. `nil` if the principal may not see the asset.
+  /// An asset and its files, from one snapshot. `nil` if the principal may not see the asset.
   ///
-  /// - Parameter includesSidecars: whether to look for sidecars, which takes some lookups more.
+  /// - Parameter includesSidecars: whether to look for sidecars, which takes a few more lookups.
   package func assetFiles(
     of identifier: LocalIdentifier, includesSidecars: Bool, for principal: Principal
   ) throws(AssetSourceError) -> AssetFiles? {
@@ -20,8 +20,8 @@ extension Catalogue {
     }
   }
 
-  /// The files of assets with their sidecars, in the same order, by one read; empty for an asset that the principal may
-  /// not see.
+  /// The files of assets with their sidecars, in the given order, from one snapshot; empty for an asset that the
+  /// principal may not see.
   package func resources(
     of identifiers: [LocalIdentifier], for principal: Principal
   ) throws(AssetSourceError) -> [[AssetResource]] {
@@ -34,7 +34,7 @@ extension Catalogue {
   private static func resources(
     of identifier: LocalIdentifier, includesSidecars: Bool, _ library: LibraryID, _ db: Database
   ) throws -> [AssetResource] {
-    // A path that begins with a NUL is not known: see CatalogueSchema+Assets.
+    // Without files whose path is unknown: it begins with a NUL (`VacantPath`).
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
@@ -58,7 +58,7 @@ extension Catalogue {
           slice: ByteRange(offset: offset, length: length), changeTimeNanoseconds: row[10])
       }
     }
-    // A video of its own is better than the one in the picture.
+    // A separate video file takes precedence over the video in the picture.
     if let video, !resources.contains(where: { $0.type == .pairedVideo }) { resources.append(video) }
     if includesSidecars { resources += try sidecars(of: resources, db) }
     return resources

@@ -1,7 +1,7 @@
 import PhotoPredicate
 
-/// The clauses of a fetch while its plan is made: the path, the conditions that the path does not guarantee, and the
-/// values of their `?`. The order of the steps is the order of the values.
+/// The clauses of a fetch while its plan is built: the access path, the conditions that the path does not guarantee,
+/// and the values of their `?`. The steps append values, so their order is the order of the `?`.
 struct FetchClauses {
   private let fetch: AssetFetch
   private let library: LibraryID
@@ -12,7 +12,7 @@ struct FetchClauses {
   private let scopeOrder: String?
   private(set) var path: FetchPlan.AccessPath
   private(set) var conditions: [String] = []
-  /// Those of the path's source come first.
+  /// The values of the path's source come first.
   private(set) var values: [SQLValue] = []
 
   /// Chooses the path of the scope.
@@ -21,7 +21,7 @@ struct FetchClauses {
     self.library = library
     self.search = search
     predicate = fetch.predicate?.normalized
-    // A search is by date, if it is not by relevance.
+    // A search that is not by relevance is by date.
     let requested: FetchSortDescriptors? = fetch.sort ?? (fetch.search == nil ? nil : FetchPlan.newestFirst)
     sort = requested ?? fetch.scope.defaultSort
     scopeOrder = requested == nil ? fetch.scope.order : nil
@@ -48,7 +48,7 @@ struct FetchClauses {
     values += [.integer(row), .integer(row)]
   }
 
-  /// Reads these rows only, without an index. Not for a scope that is a list.
+  /// Restricts the fetch to these rows. Not for a scope that is a list.
   mutating func restrict(to rows: [UInt32]) {
     precondition(!fetch.scope.isList)
     switch fetch.scope {
@@ -66,7 +66,7 @@ struct FetchClauses {
     values.insert(.text(RowNumbers.json(rows)), at: 0)
   }
 
-  /// Reads along the search index, if it has the words and no other path is shorter.
+  /// Reads along the search index, if the index can be used and the chosen path is not short.
   mutating func readAlongSearchIndex() {
     guard let expression = search.expression, library.isWhole, !path.isShort, !fetch.scope.isList,
       !path.row.hasPrefix("member.")
@@ -107,7 +107,7 @@ struct FetchClauses {
     return album.listings(listings, includesAllBurstAssets: fetch.includesAllBurstAssets)
   }
 
-  /// Looks for the words in each asset, unless the path has only assets with them.
+  /// Tests the words of the search on each asset, unless the path already guarantees them.
   mutating func addSearch() {
     guard fetch.search != nil, !path.isSearch else { return }
     let test = search.test(document: path.document, asset: path.row, &values)
@@ -143,7 +143,7 @@ struct FetchClauses {
   /// The path has the order of the fetch.
   private var isInOrder: Bool { scopeOrder != nil || sort.total.first?.key.name == path.key }
 
-  /// The key that orders the rows of the path and of the fetch.
+  /// The key that orders both the path and the fetch, if any.
   private var sortedKey: String? { scopeOrder == nil && isInOrder ? path.key : nil }
 
   private var isCoveredByIndex: Bool {
@@ -156,12 +156,12 @@ struct FetchClauses {
       }
   }
 
-  /// Whether rows that match the term are dense along the path, so that a page is found after few rows. True for the
-  /// path's own condition, and for a range of the key that orders the path.
+  /// Whether a page is found after few rows of the path, although the term is tested on each row. True for the path's
+  /// own condition, and for a range of the key that orders the path.
   private static func isDense(_ term: FetchPredicate, along album: SmartAlbum?, sorted key: String?) -> Bool {
     guard case .comparison(let comparison) = term else { return false }
     if comparison.subject.key.name == key { return comparison.isRange }
-    // Such terms match nearly all assets, so a page costs about as much as a page without them.
+    // Terms that match nearly all assets hardly make a page more expensive.
     guard let album else { return comparison.matchesMostAssets }
     return album.isImplied(by: term)
   }

@@ -37,7 +37,7 @@ struct FetchCursor {
     return PageCursor([.text(orderSignature(plan)), .integer(Int64(rowsBefore))] + values)
   }
 
-  /// Identifies the sort order, so that a cursor of another order is rejected. It is not a secret.
+  /// Identifies the sort order, so that a cursor of another order is rejected.
   private static func orderSignature(_ plan: FetchPlan) -> String {
     plan.order.map { ($0.isAscending ? "" : "-") + $0.expression.replacing("asset.", with: "") }.joined(separator: ",")
   }

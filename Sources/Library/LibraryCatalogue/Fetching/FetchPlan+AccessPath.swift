@@ -1,4 +1,4 @@
-// The paths that a fetch reads its rows along.
+// The access paths along which fetches read their rows.
 
 import PhotoPredicate
 
@@ -14,14 +14,14 @@ extension FetchPlan {
     var columns = SQLColumns.libraryAsset
     /// The smart album whose rule holds for every row of the path.
     var album: SmartAlbum?
-    /// The key that orders the rows; `nil`: no key that a sort descriptor can name.
+    /// The key that orders the rows; `nil` if no key of a sort descriptor does.
     var key: String?
     /// The path has so few rows that reading and sorting all of them is cheap.
     var isShort = false
     /// The rows come from the search index.
     var isSearch = false
 
-    /// The number of the asset's document in the search index, in SQL: the table that has the row number has the date.
+    /// The number of the asset's document in the search index, in SQL. The table with the row number also has the date.
     var document: String { CatalogueSchema.document("\(row.prefix { $0 != "." }).creationDate", row) }
   }
 
@@ -31,7 +31,7 @@ extension FetchPlan {
 
   /// The access path of a fetch that is not restricted to given rows.
   ///
-  /// - Parameter hasScopeOrder: the rows keep the order of the album or the list, whatever `sort` is.
+  /// - Parameter hasScopeOrder: the rows keep the order of the album or the list, and `sort` is ignored.
   static func path(
     of scope: AssetScope, _ predicate: FetchPredicate?, _ sort: FetchSortDescriptors, hasScopeOrder: Bool,
     in library: LibraryID
@@ -74,8 +74,8 @@ extension FetchPlan {
     if sort.total.first?.key.name == "addedDate" {
       return AccessPath(source: LibraryAssetIndex.byAddition.source, key: "addedDate")
     }
-    // No index has the requested order, so the rows of all assets are read one after the other. In a limited library
-    // that would read invisible ones.
+    // No index has the requested order, so all rows of `asset` are read. A limited library must not read invisible
+    // ones.
     if !sort.isByDate, library.isWhole {
       return AccessPath(source: allAssets, row: "asset.id", table: "asset", columns: .asset, key: "creationDate")
     }
@@ -86,8 +86,7 @@ extension FetchPlan {
     album.index.map { AccessPath(source: $0.source, album: album, key: "creationDate") }
   }
 
-  /// The path for a list of row numbers with the alias `listed`. It reads the columns of `asset`, whose rows are needed
-  /// in any case.
+  /// The path for a list of row numbers with the alias `listed`.
   static func path(ofListIn library: LibraryID) -> AccessPath {
     AccessPath(
       source: """

@@ -2,7 +2,8 @@ import PhotoPredicate
 
 /// Fetches along the search index.
 extension FetchPlan {
-  /// The plan of a fetch by relevance: the newest matches, each with its relevance, and then all of these sorted.
+  /// The plan of a fetch by relevance: selects the newest matches, computes the relevance of each, and sorts them by
+  /// it.
   init(ranking fetch: AssetFetch, in library: LibraryID, _ search: SearchAccess) {
     var newest = fetch
     newest.search?.isByRelevance = false
@@ -34,7 +35,7 @@ extension FetchPlan {
     dateStream = nil
   }
 
-  /// The path along the search index. It has the words of the whole library.
+  /// The path along the search index, which has the words of the whole library.
   ///
   /// - Parameter album: a smart album to which the rows are limited.
   static func searchPath(of album: SmartAlbum?) -> AccessPath {

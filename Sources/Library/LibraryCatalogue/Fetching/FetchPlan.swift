@@ -1,11 +1,11 @@
 // The plan of a fetch: which index it reads along, or that it must read every asset.
 //
 // SQLite has no statistics about the values of a library, and it can't match a bound parameter with the condition of a
-// partial index. So the plan chooses: it writes a term that has an index exactly as the index declares it, and names
+// partial index. So the plan chooses the index: it writes the indexed term exactly as the index declares it, and names
 // the index. SQLite tests the rest of the predicate on each row along that index.
 //
-// Words and names have the full-text index, whose rows are numbered by date: see SearchAccess. It returns them in that
-// order, so a fetch by date needs only the rows up to the end of its page: see `dateStream`.
+// Words and names are in the full-text index, whose rows are numbered by date: see SearchAccess. It returns them in
+// that order, so a fetch by date reads only the rows up to the end of its page: see `dateStream`.
 
 import PhotoPredicate
 

@@ -19,7 +19,7 @@ struct FetchStatement {
   ///     columns.
   ///   - joins: tables joined to `asset` for these columns.
   ///   - last: the sort values of the last row of the previous page.
-  ///   - end: the number of the last document of the page, of a plan with a date stream.
+  ///   - end: the number of the last document of the page, for a plan with a date stream.
   init(
     _ plan: FetchPlan, columns: String, joins: String = "", after last: [SQLValue]? = nil, through end: Int64? = nil,
     limit: Int?, isOrdered: Bool = true
@@ -46,10 +46,10 @@ struct FetchStatement {
     arguments = StatementArguments(values.map(\.databaseValue))
   }
 
-  /// Finds the document at a position of a plan with a date stream: one row with its number, or none.
+  /// Finds the document at a position, for a plan with a date stream: one row with its number, or none.
   ///
-  /// Documents are numbered by periods of a few seconds, so the rows up to the end of that document's period contain the
-  /// first `position + 1` rows of the fetch, and hardly more.
+  /// Documents are numbered by periods of a few seconds. So the rows up to the end of that document's period include
+  /// the first `position + 1` rows of the fetch, and hardly any others.
   init(documentAt position: Int, of plan: FetchPlan, after last: [SQLValue]?) {
     var conditions = [plan.condition]
     var values = plan.values
@@ -88,7 +88,7 @@ struct FetchStatement {
     arguments = StatementArguments(plan.values.map(\.databaseValue))
   }
 
-  /// Whether SQL text names a column of `asset`. It contains no text of clients, because values are bound.
+  /// Whether SQL text names a column of `asset`. A text search suffices, because values of clients are bound.
   static func namesAsset(_ sql: [String]) -> Bool { sql.contains { $0.contains("asset.") } }
 
   /// A condition for the rows after the given one: after it in the first key, or equal there and after it in the next
@@ -102,7 +102,7 @@ struct FetchStatement {
       bound = "search.rowid \(stream == .newestFirst ? ">=" : "<=") ? AND "
       values.append(.integer(stream == .newestFirst ? range.lowerBound : range.upperBound))
     }
-    // Redundant with the alternatives, but gives SQLite a bound at which it can start in the index.
+    // Redundant with the alternatives, but a bound at which SQLite can start in the index.
     if let first = order.first, !first.isNullable, last[0] != .null {
       bound += "\(first.expression) \(first.isAscending ? ">=" : "<=") ? AND "
       values.append(last[0])

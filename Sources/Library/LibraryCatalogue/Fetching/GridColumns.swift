@@ -1,11 +1,10 @@
 import PhotoModel
 
-/// The columns `dimensions` and `grid` of `asset`, of which `libraryAsset` has copies. Each packs several properties
-/// into one integer.
+/// The columns `dimensions` and `grid` of `asset` and `libraryAsset`. Each packs several properties into one integer.
 ///
 /// - `dimensions`: the width of the upright picture in pixels from bit 32, its height in bits 0 to 31.
-/// - `grid`: the media type in bits 0 and 1, the favourite flag in bit 2, the UTC offset in minutes plus 2,048 in bits 3
-///   to 14 (0 without an offset), and the subtypes from bit 15.
+/// - `grid`: the media type in bits 0 and 1, the favourite flag in bit 2, the UTC offset in minutes plus 2,048 in bits
+///   3 to 14 (0 without an offset), and the subtypes from bit 15.
 ///
 /// `CatalogueSchema+Assets` computes them in SQL.
 struct GridColumns {

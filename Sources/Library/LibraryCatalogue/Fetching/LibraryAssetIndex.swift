@@ -1,4 +1,4 @@
-/// An index of `libraryAsset` that reads run along.
+/// An index of `libraryAsset` that statements name.
 enum LibraryAssetIndex: String, Sendable, Hashable {
   // The primary key, by the name that SQLite gives it.
   case byDate = "sqlite_autoindex_libraryAsset_1"

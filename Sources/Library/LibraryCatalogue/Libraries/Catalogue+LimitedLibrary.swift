@@ -11,7 +11,7 @@ extension Catalogue {
   /// Days without a read after which a limited library is deleted. The next read creates it again.
   private static let limitedLibraryLifetimeDays: Int64 = 30
 
-  /// Whether the library of a principal exists, as far as this process has seen.
+  /// Whether this process knows that the library of a principal exists.
   package func hasPreparedLibrary(of principal: Principal) -> Bool {
     principal.visibility == .everything || limitedUsage.isPrepared(principal.visibility)
   }

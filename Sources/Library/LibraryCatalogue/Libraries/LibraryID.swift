@@ -18,8 +18,7 @@ struct LibraryID: Sendable, Hashable {
 
   /// The library that a principal can see, within one read. `nil` if its limited library has not been created yet.
   ///
-  /// It is looked up by the digest of the granted collections in each read, and is never cached, so it can't be out of
-  /// date.
+  /// Each read looks it up by the digest of the granted collections. It is never cached, so it can't be stale.
   init?(of principal: Principal, _ db: Database) throws {
     guard let granted = principal.visibility.grantedDigest else {
       self = .whole

@@ -1,21 +1,21 @@
 // Creates a limited library, at the first read with its set of granted collections.
 //
-//     begin    the library with its grants, under a key that no read looks up, and without a history
-//     assets   a few thousand in each step, in the order of their dates, with their moments; as assets of no album
-//     albums   some in each step; triggers count them as sources of the assets
-//     finish   compares the collections with the grants, removes assets of no album, gives the library its real key
+//     begin    inserts the library with its grants, under a key that no read looks up, and without a history
+//     assets   adds a few thousand assets in each step, in date order, with their moments; they are in no album yet
+//     albums   adds some albums in each step; triggers count them as sources of the assets
+//     finish   compares the collections with the grants, removes assets that are in no album, sets the real key
 //
-// Each step is a transaction, so other writers wait for a step and not for the whole creation. What changes in between
-// reaches the library by the triggers of every other library, or at the latest in the last step: it alone decides which
-// collections the library has, and from its first album on, triggers keep which assets belong to them. Several callers
-// may create the same library at once; whoever comes after an interrupted creation continues it.
+// Each step is a transaction, so other writers wait only for a step. Changes between two steps reach the library
+// through the triggers that update every library, or at the latest in the last step: it decides which collections the
+// library has, and from the first album on, triggers maintain which assets belong to them. Several callers may create
+// the same library at once, and an interrupted creation is continued by the next caller.
 
 import Foundation
 import GRDB
 import PhotoModel
 
 struct LimitedLibraryCreation {
-  /// Rows that a step writes: a tenth of a second.
+  /// The approximate number of rows that a step writes, in a tenth of a second.
   private static let rowsPerStep = 2000
   /// `library.createdRevision` of an unfinished library: no change is later.
   static let noRevision = Int64.max
@@ -24,7 +24,7 @@ struct LimitedLibraryCreation {
   private let granted: Set<LocalIdentifier>
   private let key: Data
 
-  /// `nil` for a visibility that needs no library of its own.
+  /// `nil` for a visibility that needs no limited library.
   init?(_ visibility: Visibility, in catalogue: Catalogue) {
     guard case .collections(let granted) = visibility, let key = visibility.grantedDigest else { return nil }
     (self.catalogue, self.granted, self.key) = (catalogue, granted, key)
@@ -68,9 +68,7 @@ struct LimitedLibraryCreation {
     }
   }
 
-  /// Runs a transaction, if the library is still unfinished.
-  ///
-  /// - Returns: whether it was.
+  /// Runs a transaction if the library is still unfinished. Returns whether it was.
   private func step(
     isLarge: Bool = false, _ body: (Database, LibraryID) throws -> Void
   ) throws(AssetSourceError) -> Bool {
@@ -89,8 +87,8 @@ struct LimitedLibraryCreation {
     ).map { LibraryID(row: $0) }
   }
 
-  /// Its collections, with their numbers of members, and its assets in the order of their dates, as they are now. `nil`
-  /// if the library is finished.
+  /// The current collections of the library, with their numbers of members, and its assets in the order of their dates.
+  /// `nil` if the library is finished.
   private func currentContents(_ db: Database) throws -> (collections: [(row: Int64, members: Int)], assets: [Int64])? {
     guard let library = try unfinished(db) else { return nil }
     let collections = try Row.fetchAll(
@@ -110,8 +108,8 @@ struct LimitedLibraryCreation {
     return (collections, assets)
   }
 
-  /// Adds assets before the albums that contain them, in the order of the library's rows: an album would add its own at
-  /// random places, and all of them in one statement.
+  /// Adds assets before the albums that contain them, in the order of the library's primary key. Adding an album first
+  /// would insert all of its assets in one statement, at random positions.
   private func add(assets: some Sequence<Int64>, to db: Database, _ library: LibraryID) throws {
     try db.cachedStatement(
       sql: """
@@ -135,7 +133,7 @@ struct LimitedLibraryCreation {
     ).execute(arguments: [library.row, RowNumbers.json(collections)])
   }
 
-  /// From here on, reads find the library, and its history begins.
+  /// Makes the library visible to reads, and begins its history.
   private func finish(_ db: Database, _ library: LibraryID) throws {
     let reach = try Int64.fetchAll(
       db, sql: "SELECT collection FROM limitedReach WHERE library = ?", arguments: [library.row])
@@ -160,7 +158,7 @@ struct LimitedLibraryCreation {
 
   // MARK: Sizes
 
-  /// Consecutive groups, each of about the number of rows of a step.
+  /// Splits elements into consecutive groups of about `rowsPerStep` rows.
   private static func groups<Element>(_ all: [Element], size: (Element) -> Int) -> [ArraySlice<Element>] {
     var groups: [ArraySlice<Element>] = []
     var (start, rows) = (0, 0)

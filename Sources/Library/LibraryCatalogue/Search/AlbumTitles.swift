@@ -1,14 +1,15 @@
-// The words of album titles. The search index has albums by number, so each search looks for its words here. They are
-// kept until the library's next change: to fold the titles of thousands of albums takes longer than most searches.
+// A cache of the words of album titles. The search index contains albums by number, so each search looks for its words
+// here. The words of a library are cached until its next change, because folding the titles of thousands of albums
+// takes longer than most searches.
 
 import GRDB
 import PhotoPredicate
 import Synchronization
 
 final class AlbumTitles: Sendable {
-  /// The maximum number of libraries whose titles are kept: those that were searched last.
+  /// The maximum number of libraries whose titles are cached. The least recently searched one is evicted.
   static let maximumLibraries = 16
-  /// The maximum of all that is kept, in bytes: that of about 60,000 albums.
+  /// The maximum size of the cache in bytes: enough for about 60,000 albums.
   private static let maximumBytes = 8 << 20
 
   struct Title: Sendable {
@@ -18,18 +19,18 @@ final class AlbumTitles: Sendable {
 
   private struct Library {
     let id: LibraryID
-    /// The words are those of this revision.
+    /// The revision of the library from which the titles were read.
     let revision: Int64
     let titles: [Title]
     let bytes: Int
   }
 
-  /// The one that was searched last is the last.
+  /// The most recently searched library is the last.
   private let libraries = Mutex<[Library]>([])
 
   /// The titles of all albums that a library has, in a read transaction.
   func titles(of id: LibraryID, _ db: Database) throws -> [Title] {
-    // It moves when an album enters or leaves the library, and when its title changes.
+    // The revision changes when an album enters or leaves the library, and when an album's title changes.
     let revision = try id.revision(db)
     let kept = libraries.withLock { libraries -> [Title]? in
       let index = libraries.firstIndex { $0.id == id && $0.revision == revision }
@@ -68,7 +69,7 @@ final class AlbumTitles: Sendable {
 }
 
 extension AlbumTitles.Title {
-  /// Approximate memory.
+  /// Approximate memory in bytes.
   fileprivate var bytes: Int { words.reduce(64) { $0 + 16 + $1.utf8.count } }
 
   /// Whether the words of a term follow each other in the title.

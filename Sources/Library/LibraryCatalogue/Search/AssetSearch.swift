@@ -3,16 +3,15 @@ import PhotoPredicate
 
 /// The search of a fetch.
 package struct AssetSearch: Sendable, Hashable {
-  /// The maximum number of matches that are ranked by relevance: the newest ones. So a fetch by relevance has at most
-  /// this many results.
+  /// The maximum number of results of a fetch by relevance: only the newest matches are ranked.
   package static let maximumRanked = 5000
 
   let query: SearchQuery
-  /// The names of places are searched too: the principal has the scope `location`.
+  /// Whether the names of places are searched too: the principal has the scope `location`.
   let includesPlaces: Bool
-  /// The names of people are searched too: the principal may read them.
+  /// Whether the names of people are searched too: the principal may read them.
   let includesNames: Bool
-  /// The best matches come first, and equally good ones newest first.
+  /// Whether the best matches come first, and equally good ones newest first.
   package var isByRelevance = false
 
   package init(_ query: SearchQuery, for principal: Principal) {
@@ -21,7 +20,7 @@ package struct AssetSearch: Sendable, Hashable {
     includesNames = principal.mayReadNames
   }
 
-  /// The marks of the words that are searched.
+  /// The prefixes of the indexed words that are searched: see ``SearchDocument``.
   var marks: [String] {
     [""] + (includesNames ? [SearchDocument.nameMark] : []) + (includesPlaces ? [SearchDocument.placeMark] : [])
   }

@@ -1,11 +1,11 @@
 // How a fetch finds the searched words. Resolved within the transaction of the fetch:
 //
-//     expression   an FTS5 expression for the matches of the search, and for candidates of the predicate's names: the
-//                  fetch reads along the index. Only for the whole library
-//     test         SQL about one asset: for limited libraries, albums and lists, whose assets are read anyway
+//     expression   an FTS5 expression for the matches of the search, and for assets whose names may match the
+//                  predicate: the fetch reads along the index. Only for the whole library
+//     test         an SQL condition on one asset: for limited libraries, albums and lists, whose assets are read anyway
 //
-// The index has albums by number, so the albums whose titles match a term are looked up first. It has whole words, so
-// the beginning of a word is first expanded to the words that begin with it.
+// The index contains albums by number, so the albums whose titles match a term are looked up first. It contains whole
+// words, so a prefix is first expanded to the words that begin with it.
 
 import GRDB
 import PhotoPredicate
@@ -14,7 +14,7 @@ struct SearchAccess {
   /// The maximum number of words, or albums, that replace one term of an expression. FTS5 looks up each of them in each
   /// of its segments.
   private static let maximumAlternatives = 300
-  /// The same for phrases, which cost more.
+  /// The same for phrases, which are more expensive.
   private static let maximumPhrases = 64
   private static let nameKeys: Set<String> = ["originalFilename", "relativePath"]
 
@@ -27,17 +27,17 @@ struct SearchAccess {
 
   /// `nil`: the search index can't be used.
   private(set) var expression: String?
-  /// The terms of the predicate that hold for nearly all matches of the expression.
+  /// The terms of the predicate that are true for nearly all matches of the expression.
   private(set) var covered: Set<FetchPredicate> = []
-  /// Few assets match the expression.
+  /// Whether only few assets match the expression.
   private(set) var isShort = false
   private var terms: [Term] = []
   private let search: AssetSearch?
 
-  /// Without a catalogue: decides only whether the index can be used, to estimate the cost of a fetch.
+  /// Decides only whether the index can be used, without a catalogue, to estimate the cost of a fetch.
   ///
-  /// - Parameter isWhole: the fetch is of the whole library. The index has the words of the whole library, so a limited
-  ///   library can't use it: the time of a read would depend on invisible assets.
+  /// - Parameter isWhole: whether the fetch is of the whole library. A limited library can't use the index, which has
+  ///   the words of all assets: the time of a read would depend on invisible assets.
   init(estimating fetch: AssetFetch, isWhole: Bool) {
     search = fetch.search
     guard isWhole else { return }
@@ -60,7 +60,7 @@ struct SearchAccess {
     }
     guard isIndexed else { return }
     let patterns = Self.patterns(fetch)
-    // A name that is not indexed yet would be missing.
+    // Names that are not indexed yet would not be found.
     if !patterns.isEmpty, try SearchIndex.isCurrent(db) {
       for (term, pattern) in patterns {
         guard let expression = try Self.expression(pattern, db) else { continue }
@@ -84,7 +84,7 @@ struct SearchAccess {
 
   // MARK: One asset
 
-  /// A condition that is true for the assets that the search finds.
+  /// SQL condition: whether the search finds an asset.
   ///
   /// - Parameters:
   ///   - document: the number of the asset's document, in SQL.
@@ -100,8 +100,8 @@ struct SearchAccess {
     return "(SELECT \(conditions.joined(separator: " AND ")) FROM searchText WHERE document = \(document))"
   }
 
-  /// A condition that is true for an asset in one of the albums. The plus sign: the asset's albums are looked up in the
-  /// list, not each album of the list in the index.
+  /// SQL condition: whether an asset is in one of the albums. The plus sign makes SQLite look up the asset's albums in
+  /// the list, and not each album of the list in the index.
   private static func isMember(_ asset: String, of albums: [Int64], _ values: inout [SQLValue]) -> String {
     values.append(.text(RowNumbers.json(albums)))
     return """
@@ -124,7 +124,8 @@ struct SearchAccess {
     return "photod_relevance(\(text), ?, \(albums.joined(separator: " | ")))"
   }
 
-  /// The parts of a document's text that a term matches: words with a space before, and one after if they are whole.
+  /// The texts by which a document matches a term: words, each after a space, with a final space unless the last is a
+  /// prefix.
   private static func texts(_ term: SearchQuery.Term, _ search: AssetSearch) -> [String] {
     search.marks.map { mark in
       term.words.map { " " + mark + $0 }.joined() + (term.isPrefix ? "" : " ")
@@ -144,7 +145,7 @@ struct SearchAccess {
     return disjunction(alternatives)
   }
 
-  /// The phrases that begin with these words, of which the last one may be the beginning of a word.
+  /// The phrases that begin with these words, of which the last one is a prefix.
   private static func beginnings(_ words: [String], _ db: Database) throws -> [String] {
     guard let last = words.last else { return [] }
     let limit = words.count == 1 ? maximumAlternatives : maximumPhrases
@@ -155,7 +156,7 @@ struct SearchAccess {
     return found.map { phrase(words.dropLast() + [$0]) }
   }
 
-  /// - Returns: `nil` if so many words fit that the index does not help.
+  /// - Returns: `nil` if so many words match that the index does not help.
   private static func expression(_ pattern: SearchPattern, _ db: Database) throws -> String? {
     guard pattern.isFirstOpen, let first = pattern.words.first else {
       return disjunction(pattern.isLastOpen ? try beginnings(pattern.words, db) : [phrase(pattern.words)])
@@ -163,7 +164,7 @@ struct SearchAccess {
     let isInside = pattern.isLastOpen && pattern.words.count == 1
     let isFound = isInside ? "instr(term, ?1) > 0" : "substr(term, -length(?1)) = ?1"
     let limit = pattern.words.count == 1 ? maximumAlternatives : maximumPhrases
-    // Reads all words. They are few compared with the assets.
+    // Reads all words, which are few compared with the assets.
     let found = try String.fetchAll(
       db.cachedStatement(
         sql: "SELECT term FROM searchTerm WHERE \(isFound) AND (term < ?2 OR term >= ?3) LIMIT ?4"),
@@ -173,7 +174,7 @@ struct SearchAccess {
     return disjunction(found.map { phrase([$0] + pattern.words.dropFirst()) + end })
   }
 
-  /// A word has letters, digits and at most a mark before them, so it needs no escape.
+  /// A word consists of letters and digits, after at most one mark, so it needs no escaping.
   private static func phrase(_ words: some Sequence<String>) -> String {
     "\"\(words.joined(separator: " "))\""
   }

@@ -4,10 +4,10 @@
 //     " 2024 summer img 1234 jpg ⟨title⟩ a walk ⟨person⟩ ⟨n⟩ana ⟨camera⟩ canon eos r5 ⟨place⟩ ⟨p⟩lisbon ⟨album⟩ ⟨a⟩17 "
 //
 // The marks in brackets are characters of Unicode's private use area, which no word contains. A mark begins each field
-// after the path, and each value of a field with several, so no phrase extends over two of them. Each word of a place,
-// and of a person's name, begins with a mark, which makes it another word. A search without the scope for it does not
-// look for such words, so its results and its time don't depend on them. An album is there by its row number, because
-// its title may change.
+// after the path, and each value of a field with several values, so that no phrase extends over two of them. Each word
+// of a place or of a person's name begins with a mark, which makes it a different word. A search without the scope for
+// these names does not look for words with the mark, so its results and timing don't depend on them. An album is
+// represented by its row number, because its title may change.
 
 import Foundation
 import GRDB
@@ -30,7 +30,7 @@ struct SearchDocument {
   static let endOfMarks = "\u{E004}"
   /// The mark that no document contains.
   static let unusedMark = "\u{E000}"
-  /// The bytes of one text that are indexed. No setting allows longer texts.
+  /// The maximum number of bytes of one text that are indexed. No setting allows longer texts.
   private static let maximumBytes = ChangeLimits.maximumTextBytes
 
   private var bytes: [UInt8] = [UInt8(ascii: " ")]
@@ -87,7 +87,7 @@ struct SearchDocument {
 
   // MARK: Numbers
 
-  /// As `CatalogueSchema.document`, without the asset: the part that follows from the date.
+  /// The upper half of a document's number, which depends on the date: see `CatalogueSchema.document`.
   static func period(_ date: Int64) -> Int64 { ~Int64(Int32(clamping: date >> 12)) }
 
   /// The first and the last document number of a period.

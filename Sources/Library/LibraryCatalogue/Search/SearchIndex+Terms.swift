@@ -1,5 +1,5 @@
-// Removes words from `searchTerm` that no document has any more. Writers only add words: to remove one, they would have
-// to look up every word that an asset loses.
+// Removes words from `searchTerm` that no document contains any more. Writers only add words, because removing them
+// would mean looking up every word that an asset loses.
 
 import GRDB
 import PhotoModel
@@ -11,7 +11,7 @@ extension SearchIndex {
   /// Reads the next words, and looks them up in the index.
   ///
   /// - Parameter last: the last word of the step before; empty before the first one.
-  /// - Returns: the last word of this step, or `nil` if there are no more, and the words that no document has.
+  /// - Returns: the last word of this step, or `nil` if there are no more, and the words that no document contains.
   static func nextTerms(after last: String, _ db: Database) throws -> (last: String?, unused: [String]) {
     let terms = try String.fetchAll(
       db.cachedStatement(sql: "SELECT term FROM searchTerm WHERE term > ? ORDER BY term LIMIT ?"),
@@ -22,14 +22,14 @@ extension SearchIndex {
     return (terms.last, unused)
   }
 
-  /// Removes those of the words that no document has.
+  /// Removes those of the words that no document contains.
   static func removeUnused(_ terms: [String], _ db: Database) throws {
     let remove = try db.cachedStatement(
       sql: "DELETE FROM searchTerm WHERE term = ? AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?)")
     for term in terms { try remove.execute(arguments: [term, expression(term)]) }
   }
 
-  /// Removes all words that no document has.
+  /// Removes all words that no document contains.
   static func removeAllUnused(_ db: Database) throws {
     var last: String? = ""
     while let begin = last {
@@ -39,19 +39,19 @@ extension SearchIndex {
     }
   }
 
-  /// A word has letters, digits and at most a mark before them, so it needs no escape.
+  /// A word consists of letters and digits, after at most one mark, so it needs no escaping.
   private static func expression(_ term: String) -> String { "\"\(term)\"" }
 }
 
 extension Catalogue {
-  /// Removes words that no asset has any more from the list that searches expand the beginnings of words with. Small
-  /// steps, so that no writer waits long. Not a change of the library: no token.
+  /// Removes words that no asset has any more from the list by which searches expand prefixes. Works in small steps, so
+  /// that no writer waits long. Not a change of the library: no token.
   package func pruneSearchTerms(until stop: StopFlag) throws(AssetSourceError) {
     var last: String? = ""
     while let begin = last, !stop.isRaised {
       let step = try read { db in try SearchIndex.nextTerms(after: begin, db) }
       if !step.unused.isEmpty {
-        // Looks them up once more: an asset may have got such a word meanwhile.
+        // Checks again within the transaction, because an asset may have got one of the words since.
         try writeMaintenance { db in try SearchIndex.removeUnused(step.unused, db) }
       }
       last = step.last

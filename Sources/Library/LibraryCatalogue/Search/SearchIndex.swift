@@ -1,14 +1,14 @@
 // Keeps the search index current: indexes the assets that triggers queued, at the end of the same transaction.
 //
 // Documents are written in the order of their numbers. FTS5 collects the words of many documents in memory and sorts
-// them once, but only while the numbers ascend; a number that is less than the one before costs a segment of its own,
-// about ten times the time.
+// them once, but only while the numbers ascend: a number below the previous one starts a new segment, which takes about
+// ten times as long.
 
 import GRDB
 import PhotoPredicate
 
 package enum SearchIndex {
-  /// Documents that are read at a time.
+  /// The number of documents that are read at a time.
   private static let batchSize = 512
 
   /// Indexes the queued documents, within a write transaction.
@@ -48,16 +48,16 @@ package enum SearchIndex {
     return version == SearchText.version
   }
 
-  /// Queues all assets, and records that they get the words that ``SearchText`` makes. Only other words are written.
+  /// Queues all assets, and records the current version of ``SearchText``. Unchanged documents are not written again.
   static func queueAll(_ db: Database) throws {
     try db.execute(
       sql: "INSERT OR IGNORE INTO searchQueue SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset")
     try CatalogueValue.searchWords.write(SearchText.version, db)
   }
 
-  /// Drops the tables of the index, creates them empty, and queues all assets. FTS5 can't empty an index that it can't
-  /// read, so its row in the schema is deleted first, and then its tables like any others. Drop the triggers that queue
-  /// documents before.
+  /// Drops the tables of the index, creates them empty, and queues all assets. FTS5 can't drop an index that it can't
+  /// read, so its row in the schema is deleted first, and then its tables are dropped like any others. The caller drops
+  /// the triggers that queue documents before.
   static func recreateTables(_ db: Database) throws {
     try db.execute(
       sql: """
@@ -78,8 +78,9 @@ package enum SearchIndex {
 
   private struct Document {
     let number: Int64
-    /// The indexed words, and the expected words.
+    /// The indexed text; `nil` if the document is new.
     let old: String?
+    /// The text to index; `nil` if the document is to be removed.
     let new: String?
   }
 
@@ -127,7 +128,7 @@ package enum SearchIndex {
     try noteTerms(documents, db)
   }
 
-  /// Adds new words to `searchTerm`. ``removeUnused(_:_:)`` removes former ones.
+  /// Adds new words to `searchTerm`. ``removeUnused(_:_:)`` removes words that are no longer used.
   private static func noteTerms(_ documents: [Document], _ db: Database) throws {
     var terms: Set<Substring> = []
     for document in documents where document.old != document.new {
@@ -138,7 +139,7 @@ package enum SearchIndex {
     for term in terms.sorted() { try insert.execute(arguments: [String(term)]) }
   }
 
-  /// Whether it is the mark of a field, or the number of an album.
+  /// Whether a word is the mark of a field or the number of an album.
   private static func isMark(_ word: Substring.UTF8View) -> Bool {
     word.starts(with: [0xEE, 0x80])
       && ![SearchDocument.placeMark, SearchDocument.nameMark].contains { word.starts(with: $0.utf8) }

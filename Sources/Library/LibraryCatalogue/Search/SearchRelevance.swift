@@ -1,12 +1,11 @@
-// How well an asset matches a search: for each term, the weight of the best field that has it, and a little more if it
-// is there as a whole word. The frequency of words is ignored, because it would reveal to a limited caller assets that
-// it can't see.
+// Scores how well an asset matches a search: for each term, the weight of the best field that contains it, and a bonus
+// for a whole word. The frequency of words is ignored, because it would reveal invisible assets to a limited caller.
 
 import GRDB
 import PhotoPredicate
 
 enum SearchRelevance {
-  /// The path has no mark.
+  /// For the path, which is no `Field`, and for the file's name.
   private static let pathWeight = 6
   private static let wholeWordBonus = 1
 
@@ -22,7 +21,7 @@ enum SearchRelevance {
     }
   }
 
-  /// Between alternatives of a term, and between terms: characters that no word contains.
+  /// Separators of the alternatives of a term, and of terms: characters that no word contains.
   private static let alternativeSeparator = UInt8(ascii: "\t")
   private static let termSeparator = UInt8(ascii: "\n")
 
@@ -43,7 +42,7 @@ enum SearchRelevance {
     let fields = fields(of: text)
     var sum = 0
     for (number, term) in terms.split(separator: termSeparator).enumerated() {
-      // The title is not in the text. Whether its words are whole does not count.
+      // The titles of albums are not in the text, so a match always gets the bonus.
       var best = albums >> number & 1 == 1 ? weight(.album) + wholeWordBonus : 0
       for part in term.split(separator: alternativeSeparator) {
         for field in fields where field.weight + wholeWordBonus > best {
@@ -59,7 +58,7 @@ enum SearchRelevance {
     return sum
   }
 
-  /// The fields of a document's text. Each has the spaces around its words.
+  /// The fields of a document's text, including the spaces around their words.
   private static func fields(of text: [UInt8]) -> [(range: Range<Int>, weight: Int)] {
     var fields: [(range: Range<Int>, weight: Int)] = []
     var (begin, weight) = (0, pathWeight)
@@ -77,7 +76,7 @@ enum SearchRelevance {
 private enum Occurrence {
   case none
   case partOfWord
-  /// A space is at the end of the term or after it.
+  /// The term ends with a space or is followed by one.
   case wholeWord
 }
 

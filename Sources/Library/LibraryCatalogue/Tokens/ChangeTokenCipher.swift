@@ -9,7 +9,7 @@ import Synchronization
 /// Rackoff 1988).
 final class ChangeTokenCipher: Sendable {
   private static let rounds: ClosedRange<UInt8> = 1...4
-  /// The number of cached texts. A page of assets has few distinct revisions, and pages share them.
+  /// The number of cached texts. A page of assets has few distinct revisions, which other pages share.
   private static let cachedTextCount = 4096
   /// Domain separation from other uses of the same key.
   private static let purpose = Data("photod change token".utf8)
