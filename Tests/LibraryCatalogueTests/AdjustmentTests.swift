@@ -123,7 +123,7 @@ struct AdjustmentTests {
       return Dictionary(uniqueKeysWithValues: changes.assets.updated.map { ($0.localIdentifier, $0.isContentChanged) })
     }
     #expect(try updated(since: start) == Dictionary(uniqueKeysWithValues: identifiers.map { ($0, true) }))
-    // No change, and no token.
+    // A no-op creates no token.
     try Self.set(Self.warm, [1], library)
     try Self.revert([3], library)
     #expect(try library.token() == middle)
@@ -192,7 +192,7 @@ struct AdjustmentTests {
     #expect(try !missing())
     try Self.set(Self.warm, [1], library)
     #expect(try missing() && Self.asset(1, library).placeholder == nil)
-    // One of the picture before the edit comes too late.
+    // A placeholder of the picture before the edit comes too late.
     try library.catalogue.store([result(asset.contentVersion)])
     #expect(try missing())
     try library.catalogue.store([result(Self.asset(1, library).contentVersion)])

@@ -27,7 +27,7 @@ struct AlbumOrderTests {
     func members() throws -> [String]? { try ChangeModel(library).collections["album-a"]?.members }
     let before = names.map(\.description)
     #expect(try members() == before)
-    // Only one of the two replaces another member.
+    // Only one of the two members is replaced by another asset.
     _ = try lists.perform([ChangeRequest(.removeAssets(album, [names[3]]))], for: .local)
     _ = try lists.perform([ChangeRequest(.replaceAssets(album, [names[0], names[3]], indexes: [0, 1]))], for: .local)
     #expect(try members() == [before[0], before[3], before[2]])

@@ -11,7 +11,7 @@ import Testing
   import Glibc
 #endif
 
-/// Files that are beside a backup, a catalogue, or in their place.
+/// Files beside a backup or a catalogue, or at their path.
 @Suite("Files of backups and restores")
 struct BackupFileTests {
   private func assets(_ file: String) throws -> Int {
@@ -243,7 +243,7 @@ struct BackupFileTests {
       try catalogue.backUp(to: library.data + "/second.sqlite", replacing: true)
     }
     _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
-    // A restored catalogue is the one that was copied.
+    // A restored catalogue keeps its identity, so its backups may be replaced.
     try library.catalogue().backUp(to: copy, replacing: true)
     #expect(try contents(copy) != former)
     #expect(try assets(copy) == 3)
@@ -351,7 +351,8 @@ struct BackupFileTests {
     let library = try TemporaryLibrary()
     let copy = library.root + "/copy.sqlite"
     try #require(mkfifo(copy, 0o600) == 0)
-    // Beside a writer, a restore that opens the pipe fails with another reason, instead of waiting forever.
+    // With a writer at the other end, a restore that opens the pipe fails with another reason instead of waiting
+    // forever.
     let writer = open(copy, O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     #expect(throws: LibraryError.notACatalogue(path: copy, "it is not a regular file")) {
@@ -367,7 +368,7 @@ struct BackupFileTests {
     let copy = library.data + "/copy.sqlite"
     #expect(throws: LibraryError.self) { try catalogue.backUp(to: copy) }
     #expect(try files(of: copy) == [])
-    // An open catalogue names no trash and makes no content version without it.
+    // Without its key, an open catalogue has no name for the trash and computes no content versions.
     #expect(throws: AssetSourceError.self) { try catalogue.uniqueName() }
     try library.put(smallJPEG, "a.jpg")
     #expect(throws: LibraryError.self) { try library.scan(catalogue) }

@@ -13,18 +13,18 @@ import Testing
 
 @Suite("Backup and restore")
 struct BackupTests {
-  /// All data that a scan can't rebuild, by the path of the picture.
-  private struct Kept: Equatable {
+  /// The data of a catalogue that a scan can't rebuild, by the path of the picture.
+  private struct UserData: Equatable {
     var assets: [String: [String]] = [:]
     var albums: [String: [String]] = [:]
     var contentKey = Data()
   }
 
-  private func kept(_ file: String) throws -> Kept {
+  private func userData(_ file: String) throws -> UserData {
     let queue = try DatabaseQueue(path: file)
     defer { try? queue.close() }
     return try queue.read { db in
-      var kept = Kept()
+      var data = UserData()
       for row in try Row.fetchAll(
         db,
         sql: """
@@ -32,25 +32,26 @@ struct BackupTests {
           FROM asset JOIN file ON file.asset = asset.id AND isPrimary = 1
           """)
       {
-        kept.assets[row[0]] = [row[1], "\(row[2] as Int)", "\(row[3] as Int)", row[4]]
+        data.assets[row[0]] = [row[1], "\(row[2] as Int)", "\(row[3] as Int)", row[4]]
       }
       for row in try Row.fetchAll(
         db,
         sql: """
-          SELECT collection.title, asset.localIdentifier FROM collection JOIN member ON member.collection = collection.id
-          JOIN asset ON asset.id = member.asset ORDER BY member.position
+          SELECT collection.title, asset.localIdentifier
+          FROM collection JOIN member ON member.collection = collection.id JOIN asset ON asset.id = member.asset
+          ORDER BY member.position
           """)
       {
-        kept.albums[row[0], default: []].append(row[1])
+        data.albums[row[0], default: []].append(row[1])
       }
-      kept.contentKey =
+      data.contentKey =
         try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'") ?? Data()
-      return kept
+      return data
     }
   }
 
   /// Writes user changes directly to the tables.
-  private func say(_ library: TemporaryLibrary) throws {
+  private func writeUserChanges(_ library: TemporaryLibrary) throws {
     let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
     try queue.write { db in
       try db.execute(
@@ -111,14 +112,14 @@ struct BackupTests {
     let library = try TemporaryLibrary()
     for i in 0..<40 { try library.put(smallJPEG + Array("\(i)".utf8), "\(i).jpg") }
     do { try library.scan(library.catalogue()) }
-    try say(library)
-    let before = try kept(library.data + "/catalogue.sqlite")
+    try writeUserChanges(library)
+    let before = try userData(library.data + "/catalogue.sqlite")
     #expect(before.assets.count == 40 && before.albums["Summer"]?.count == 5 && before.contentKey.count == 32)
     let copy = library.data + "/../copy.sqlite"
     try Catalogue(reading: library.data).backUp(to: copy)
     var status = stat()
     #expect(stat(copy, &status) == 0 && status.st_mode & 0o777 == 0o600, "it holds secrets")
-    #expect(try kept(copy) == before)
+    #expect(try userData(copy) == before)
 
     // The library changes, and the catalogue is lost.
     #expect(rename(library.root + "/3.jpg", library.root + "/renamed.jpg") == 0)
@@ -135,12 +136,12 @@ struct BackupTests {
     let tokenBefore = try token(library)
     let aside = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
     #expect(aside == library.data + "/catalogue.before-restore.sqlite")
-    #expect(try kept(library.data + "/catalogue.sqlite") == before)
+    #expect(try userData(library.data + "/catalogue.sqlite") == before)
     #expect(try token(library) > tokenBefore, "no revision is given out twice")
     let catalogue = try library.catalogue()
     let scan = try library.scan(catalogue)
     #expect(scan.moved == 1 && scan.removed == 1 && scan.probed == 7)
-    let after = try kept(library.data + "/catalogue.sqlite")
+    let after = try userData(library.data + "/catalogue.sqlite")
     #expect(after.albums["Summer"] == before.albums["Summer"]?.filter { $0 != before.assets["4.jpg"]?[0] })
     for (path, asset) in before.assets where path != "4.jpg" {
       #expect(after.assets[path == "3.jpg" ? "renamed.jpg" : path] == asset)
@@ -148,7 +149,7 @@ struct BackupTests {
     #expect(after.contentKey == before.contentKey)
     #expect(try differences(library) == [])
     // The catalogue before the restore is intact, and the next restore does not overwrite it.
-    #expect(try kept(library.data + "/catalogue.before-restore.sqlite").assets.count >= 41)
+    #expect(try userData(library.data + "/catalogue.before-restore.sqlite").assets.count >= 41)
     withExtendedLifetime(catalogue) {}
   }
 
@@ -198,7 +199,7 @@ struct BackupTests {
     #expect(throws: LibraryError.copyExists(path: copy)) { try catalogue.backUp(to: copy) }
     #expect(try String(contentsOfFile: copy, encoding: .utf8) == "precious")
     try catalogue.backUp(to: copy, replacing: true)
-    #expect(try kept(copy).assets.count == 1)
+    #expect(try userData(copy).assets.count == 1)
     let nowhere = library.data + "/nowhere/copy.sqlite"
     #expect {
       try catalogue.backUp(to: nowhere)
@@ -216,7 +217,7 @@ struct BackupTests {
     let library = try TemporaryLibrary()
     for i in 0..<50 { try library.put(smallJPEG, "\(i).jpg") }
     do { try library.scan(library.catalogue()) }
-    let before = try kept(library.data + "/catalogue.sqlite")
+    let before = try userData(library.data + "/catalogue.sqlite")
     let copy = library.data + "/../copy.sqlite"
     try Catalogue(reading: library.data).backUp(to: copy)
     switch what {
@@ -250,7 +251,7 @@ struct BackupTests {
       default: false
       }
     }
-    #expect(try kept(library.data + "/catalogue.sqlite") == before)
+    #expect(try userData(library.data + "/catalogue.sqlite") == before)
     let files = try FileManager.default.contentsOfDirectory(atPath: library.data)
     #expect(!files.contains { $0.contains("incoming") || $0.contains("before-restore") }, "\(files)")
   }
@@ -313,16 +314,16 @@ struct BackupTests {
       try library.scan(catalogue)
       try catalogue.backUp(to: copy)
     }
-    let before = try kept(copy)
+    let before = try userData(copy)
     #expect(rename(library.data, library.data + "-lost") == 0)
     #expect(try CatalogueRestore(dataFolder: library.data).restore(from: copy) == nil)
-    #expect(try kept(library.data + "/catalogue.sqlite") == before)
+    #expect(try userData(library.data + "/catalogue.sqlite") == before)
     for (name, text) in [("catalogue.sqlite", "no database at all"), ("catalogue.sqlite-wal", "nor its log")] {
       try Data(text.utf8).write(to: URL(filePath: library.data + "/" + name))
     }
     let aside = try #require(try CatalogueRestore(dataFolder: library.data).restore(from: copy))
     #expect(try String(contentsOfFile: aside, encoding: .utf8) == "no database at all")
-    #expect(try kept(library.data + "/catalogue.sqlite") == before)
+    #expect(try userData(library.data + "/catalogue.sqlite") == before)
     #expect(try library.scan(library.catalogue()).probed == 0)
     #expect(try CatalogueRestore(dataFolder: library.data).restore(from: copy)?.hasSuffix("-2.sqlite") == true)
   }

@@ -197,7 +197,7 @@ struct BurstTests {
     }
     let before = try all(catalogue)
     #expect(before.count == 3 && before["2.jpg"]?.burst?.selectionTypes == .userPick)
-    // With another picture away, the burst of the last one is dissolved.
+    // If another picture is missing too, the burst of the last one is dissolved.
     for number in 0..<others { unlink(library.root + "/\(number).jpg") }
     unlink(library.root + "/2.jpg")
     try library.scan(catalogue, removal: 100)

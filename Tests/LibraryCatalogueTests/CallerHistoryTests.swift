@@ -36,10 +36,10 @@ struct CallerHistoryTests {
     let library: SyntheticLibrary
     let lists: ChangeListExecutor
     let names: [ChangeTarget]
-    /// Granted, and an album in it.
+    /// A folder that is granted to the guest, with `album` in it.
     let folder: LocalIdentifier
     let album: LocalIdentifier
-    /// Granted, at the top level.
+    /// A granted album at the top level.
     let other: LocalIdentifier
     let guest: Principal
 
@@ -62,8 +62,10 @@ struct CallerHistoryTests {
       guest = Principal(name: "guest", scopes: [.read], visibility: .collections([folder, other]))
     }
 
-    /// Makes changes, and returns what the guest is told about them.
-    func told(_ requests: [ChangeRequest], _ filter: ChangeFilter = ChangeFilter()) throws -> LibraryChanges {
+    /// Performs changes, and returns the part of the history that the guest can read.
+    func changesForGuest(
+      after requests: [ChangeRequest], _ filter: ChangeFilter = ChangeFilter()
+    ) throws -> LibraryChanges {
       let since = try library.token(guest)
       _ = try lists.perform(requests, for: .local)
       return try library.catalogue.changes(since: since, filter, limit: 100, for: guest)
@@ -76,7 +78,7 @@ struct CallerHistoryTests {
 
   /// Applies the history to what the caller saw before it, page by page.
   ///
-  /// - Returns: the number of objects that came and went.
+  /// - Returns: the number of inserted and deleted objects.
   private func follow(
     _ catalogue: Catalogue, since token: ChangeToken, _ filter: ChangeFilter, limit: Int, for principal: Principal,
     _ assets: inout Set<String>, _ collections: inout Set<String>, now: Seen
@@ -167,12 +169,12 @@ struct CallerHistoryTests {
     var dice = Dice(1)
     let world = try World(4, &dice)
     let album = ChangeTarget.existing(world.album)
-    var changes = try world.told([
+    var changes = try world.changesForGuest(after: [
       ChangeRequest(.addAssets(album, [world.names[1]])), ChangeRequest(.moveAssets(album, [world.names[1]], index: 0)),
     ])
     #expect(changes.assets.inserted == world.identifiers(1))
     #expect(changes.assets.updated.isEmpty && changes.assets.deleted.isEmpty)
-    changes = try world.told([
+    changes = try world.changesForGuest(after: [
       ChangeRequest(.addAssets(album, [world.names[2]])), ChangeRequest(.removeAssets(album, [world.names[2]])),
       ChangeRequest(.addAssets(album, [world.names[2]])),
     ])
@@ -181,11 +183,11 @@ struct CallerHistoryTests {
       .moveAssets(album, [world.names[1]], index: 1), .insertAssets(album, [world.names[2]], index: 0),
     ]
     for action in reorders {
-      changes = try world.told([ChangeRequest(action)])
+      changes = try world.changesForGuest(after: [ChangeRequest(action)])
       #expect(changes.assets.isEmpty && changes.collections.updated.map(\.localIdentifier) == [world.album])
     }
-    changes = try world.told(
-      [ChangeRequest(.moveAssets(album, [world.names[2]], index: 2))], ChangeFilter(collection: world.album))
+    changes = try world.changesForGuest(
+      after: [ChangeRequest(.moveAssets(album, [world.names[2]], index: 2))], ChangeFilter(collection: world.album))
     #expect(changes.assets.updated == [.init(localIdentifier: world.identifiers(2)[0], isContentChanged: false)])
   }
 
@@ -198,19 +200,19 @@ struct CallerHistoryTests {
     let start = try world.library.token(world.guest)
     let add = ChangeRequest(.addAssets(album, [world.names[1]]))
     let remove = ChangeRequest(.removeAssets(album, [world.names[1]]))
-    #expect(try world.told([add, remove]).assets.isEmpty)
+    #expect(try world.changesForGuest(after: [add, remove]).assets.isEmpty)
     #expect(throws: ChangeHistoryError.noSuchAsset) {
       try catalogue.changes(
         since: start, ChangeFilter(asset: world.identifiers(1)[0]), limit: 9, for: world.guest)
     }
-    let changes = try world.told([
+    let changes = try world.changesForGuest(after: [
       ChangeRequest(
         .createCollection(NewCollection(isFolder: false, title: "S", parent: .existing(world.folder))),
         placeholder: "$s"),
       ChangeRequest(.updateCollection(.placeholder("$s"), CollectionUpdate(parent: .some(nil)))),
     ])
     #expect(changes.collections.inserted.isEmpty && changes.collections.deleted.isEmpty)
-    // It was visible for a while, but not in the states before and after.
+    // An asset that was visible only between the two states.
     _ = try world.lists.perform([add], for: .local)
     _ = try world.lists.perform([remove], for: .local)
     #expect(try catalogue.changes(since: start, limit: 100, for: world.guest).assets.isEmpty)

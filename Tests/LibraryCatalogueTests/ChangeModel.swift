@@ -29,8 +29,7 @@ struct ChangeModel: Equatable {
   /// Why a list is refused. Most lists of the tests are valid.
   struct Refused: Error {}
 
-  /// Performs all entries of a list, or none. Created objects have their placeholder as the name until they get an
-  /// identifier.
+  /// Performs all entries of a list, or none. Until `rename`, created objects have their placeholder as the name.
   mutating func perform(_ requests: [ChangeRequest]) throws(Refused) {
     var next = self
     for request in requests {
@@ -51,7 +50,7 @@ struct ChangeModel: Equatable {
     levels = Dictionary(uniqueKeysWithValues: levels.map { (name($0.key), $0.value.map(name)) })
   }
 
-  /// A collection that is new in a level comes last.
+  /// Removes collections that left a level, and appends those that are new in it.
   private mutating func updateLevels() {
     func level(of name: String) -> String? { collections[name].map { $0.parent ?? "" } }
     for (parent, names) in levels { levels[parent] = names.filter { level(of: $0) == parent } }
@@ -210,7 +209,8 @@ extension ChangeModel {
         let members = try String.fetchAll(
           db,
           sql: """
-            SELECT localIdentifier FROM member JOIN asset ON asset.id = member.asset WHERE collection = ? ORDER BY position
+            SELECT localIdentifier FROM member JOIN asset ON asset.id = member.asset WHERE collection = ?
+            ORDER BY position
             """, arguments: [row[0] as Int64])
         collections[row[1]] = CollectionState(
           isFolder: row[2] as String == "folder", title: row[3], parent: row[4], members: members, keyAsset: row[5])

@@ -156,9 +156,11 @@ final class ChangingLibrary {
       albums.removeAll { $0.row == album.row }
     case 1, 2, 3:
       try db.execute(
-        sql:
-          "DELETE FROM member WHERE collection = ? AND position = (SELECT max(position) FROM member WHERE collection = ? AND asset <= ?)",
-        arguments: [album.row, album.row, asset])
+        sql: """
+          DELETE FROM member
+          WHERE collection = ?1 AND position = (SELECT max(position) FROM member WHERE collection = ?1 AND asset <= ?2)
+          """,
+        arguments: [album.row, asset])
     case 4, 5, 6:
       try db.execute(
         sql: """

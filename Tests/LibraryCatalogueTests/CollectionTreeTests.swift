@@ -51,7 +51,7 @@ struct CollectionTreeTests {
       #expect(Set(changes.collections.updated.map(\.localIdentifier)) == [moved, folder])
     }
     #expect(try titles(folder, library) == expected)
-    // To where it is: no token, revision or event.
+    // A no-op creates no token, revision or event.
     let token = try library.token()
     let (first, second) = (try #require(made.created["$\(expected[4])"]), try #require(made.created["$\(expected[5])"]))
     _ = try lists.perform(
@@ -109,7 +109,7 @@ struct CollectionTreeTests {
     _ = try lists.perform([deletion], for: .local)
     #expect(record.journalSettings.map { $0.contains("FILE") } == [true, false])
     #expect(try titles(.topLevel, library).isEmpty)
-    // A list that is refused in its transaction leaves the setting as it was.
+    // A list that fails in its transaction restores the setting.
     _ = try library.makeAlbum("large", [])
     record.clear()
     #expect(throws: ChangeListError.self) { try lists.perform([deletion, deletion], for: .local) }
@@ -158,7 +158,7 @@ struct CollectionTreeTests {
         #expect(error.reason == reason)
       }
     }
-    // To the top level, where the guest sees them: a no-op. They can't be taken from there.
+    // To the guest, these collections are at the top level: moving them there is a no-op, and they can't leave it.
     var token = try library.token(guest)
     for name in ["album-alone", "folder-mine"] {
       let update = CollectionUpdate(parent: .some(nil))
@@ -177,7 +177,7 @@ struct CollectionTreeTests {
         #expect(error.reason == .outsideOfGrant)
       }
     }
-    // Within what it sees, collections move.
+    // The guest can move collections within the folders that it sees.
     let inner = ChangeRequest(
       .createCollection(NewCollection(isFolder: true, title: "inner", parent: target("folder-mine"))),
       placeholder: "$inner")
@@ -185,7 +185,7 @@ struct CollectionTreeTests {
       .updateCollection(target("album-y"), CollectionUpdate(parent: .some(.placeholder("$inner")))))
     _ = try lists.perform([inner, toInner], for: guest)
     #expect(try titles(LocalIdentifier("folder-mine"), library, guest) == ["z", "x", "inner"])
-    // Others reorder what it can't see, until positions are renumbered.
+    // Others reorder collections that the guest can't see, until positions are renumbered.
     token = try library.token(guest)
     for _ in 0..<50 {
       for name in ["album-other", "folder-hidden"] {
@@ -274,7 +274,7 @@ struct CollectionTreeTests {
     #expect(try renderable() == [false, false, true, true, true, false])
     let year = "momentListYear.1970"
     #expect(try keys("album-a") == [3, 4, 5] && keys("folder-f") == [5, 4, 3] && keys(year) == [5, 4, 3])
-    // With a decoder, the asset that the user chose stands for the album.
+    // With a decoder, the user's choice is the key asset of the album.
     try catalogue.setRenderableTypes(["public.jpeg", "public.heic"])
     #expect(try renderable() == [true, false, true, true, true, true])
     #expect(try keys("album-a") == [6] && keys(year) == [6, 5, 4])
@@ -371,7 +371,7 @@ struct CollectionTreeTests {
     let library = try SyntheticLibrary(
       places.indices.map { SyntheticAsset(row: Int64($0 + 1), date: 50_000_000 + Int64($0) * 60_000) })
     try library.catalogue.refreshMoments(zone: .gmt)
-    // A change of a place makes the title again.
+    // A change of a place recomputes the title.
     try library.queue.write { db in
       for (index, place) in places.enumerated() {
         try db.execute(

@@ -38,14 +38,14 @@ struct DataFolderLockTests {
     }
   }
 
-  /// Copies of every descriptor of a file in this process. They share the open file and its lock, as those of a forked
-  /// child do until it calls exec.
+  /// Duplicates every descriptor of a file in this process. The copies share the open file and its lock, like the
+  /// descriptors of a forked child until it calls exec.
   private static func sharedDescriptors(of path: String) throws -> [Int32] {
     let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { name in
-      // A descriptor that was closed meanwhile has no link.
+      // A descriptor that was closed in the meantime has no link.
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")) == path
     }
-    // Only now: a copy may take the number of a descriptor that is in the list and was closed.
+    // After the listing: a copy could get the number of a listed descriptor that was closed since.
     return descriptors.compactMap { Int32($0) }.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
   }
 
@@ -65,7 +65,7 @@ struct DataFolderLockTests {
     defer { for descriptor in shared { close(descriptor) } }
     #expect(shared.count == 1)
     first.unlock()
-    // Not `lock`, which waits for the lock of the files.
+    // Not `lock`, which would wait for `files.lock`.
     let other = open("\(folder)/\(purpose.file)", O_RDWR | O_CLOEXEC)
     defer { close(other) }
     #expect(flock(other, LOCK_EX | LOCK_NB) == 0)

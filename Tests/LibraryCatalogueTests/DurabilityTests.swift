@@ -21,9 +21,9 @@ struct DurabilityTests {
     #expect(settings.last?.hasSuffix("= FULL") == true, "\(settings)")
   }
 
-  /// A catalogue as a crash leaves it, with five confirmed changes that only its log has.
+  /// A catalogue in its state after a crash, with five confirmed changes that are only in its log.
   ///
-  /// - Parameter sql: changes its file before.
+  /// - Parameter sql: statements that change the catalogue's file before.
   private func crashedLibrary(after sql: String = "") throws -> (library: TemporaryLibrary, log: Data) {
     let (library, crashed) = (try TemporaryLibrary(), try TemporaryLibrary())
     let names = ["catalogue.sqlite", "catalogue.sqlite-wal"]
@@ -50,21 +50,21 @@ struct DurabilityTests {
     return try queue.read { try Int64.fetchOne($0, sql: "SELECT revision FROM library WHERE id = 0") ?? -1 }
   }
 
-  /// Opens the catalogue. `copies` are those that it reports of a damaged log.
+  /// Opens the catalogue. `copies` are the paths that it reports because the log is damaged.
   private func opened(_ library: TemporaryLibrary) throws -> (catalogue: Catalogue, copies: [String]) {
     var copies: [String] = []
     let catalogue = try Catalogue(dataFolder: library.data, reportLoss: { copies.append($0) })
     return (catalogue, copies)
   }
 
-  /// Above all tokens of lost changes.
+  /// A lower bound of the tokens of a new history, above all tokens of lost changes.
   private static let newHistory: Int64 = 1_000_000_000_000
 
-  /// Where a bit of the log is wrong.
+  /// Where the log has a wrong bit.
   enum Damage: Sendable {
     case header(byte: Int)
     case frame(Int)
-    /// An unfinished commit of a power cut looks the same.
+    /// An unfinished commit after a power failure looks the same.
     case lastFrame
   }
 
@@ -95,7 +95,7 @@ struct DurabilityTests {
     #expect(found.contains { $0.hasPrefix("damaged log") } == losesChanges, "\(found)")
     let database = try #require(FileManager.default.contents(atPath: crashed.data + "/catalogue.sqlite"))
     for _ in 0..<2 {
-      // The second time, the files are as after an opening that failed.
+      // The second time, the files are in their state after a failed opening.
       try database.write(to: URL(filePath: crashed.data + "/catalogue.sqlite"))
       try log.write(to: URL(filePath: crashed.data + "/catalogue.sqlite-wal"))
       let (catalogue, copies) = try opened(crashed)

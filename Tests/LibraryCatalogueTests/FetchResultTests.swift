@@ -85,7 +85,7 @@ struct FetchResultTests {
 
   @Test("fetch results and transient collections share a byte limit, and release their bytes when they end")
   func bytes() throws {
-    // A half is for each caller.
+    // Each caller may use half of the limit.
     let (results, clock) = results { $0.bytes = 20_000 }
     #expect(results.assetCapacity(for: .local) == 1000)
     let name = try keep(500, results)
@@ -103,7 +103,7 @@ struct FetchResultTests {
     clock.advance(.seconds(10))
     results.expire()
     #expect(results.assetCapacity(for: .local) == 1000)
-    // The query of a handle counts as well.
+    // The bytes of the fetch count too.
     var fetch = AssetFetch()
     fetch.scope = .rows(Array(0..<2000))
     let made = FetchResult(rows: [], changeToken: ChangeToken(0), fetch: fetch)
@@ -117,7 +117,7 @@ struct FetchResultTests {
     #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLargeForOwner(limitBytes: 10_000)) {
       try keep(400, results)
     }
-    // A list without a name counts too.
+    // A result without a name counts too.
     #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLargeForOwner(limitBytes: 10_000)) {
       try results.reserve(result(400), owner: .local)
     }
@@ -184,7 +184,7 @@ struct FetchResultTests {
     #expect(nameless.rawValue == "")
   }
 
-  // With one common start position in the hash table, this would take hours.
+  // If all rows had the same first slot in the hash table, this would take hours.
   @Test("the index of an asset is found in a large result", .timeLimit(.minutes(1)))
   func large() {
     let rows = (1...400_000).reversed().map { UInt32($0) }

@@ -345,7 +345,7 @@ final class StatementRecord: @unchecked Sendable {
   private var values: [String] = []
 
   var statements: [String] { lock.withLock { values.filter { $0.hasPrefix("SELECT") } } }
-  /// Those that choose where SQLite journals statements.
+  /// The statements that choose where SQLite journals statements.
   var journalSettings: [String] { lock.withLock { values.filter { $0.contains("temp_store") } } }
   func append(_ sql: String) { lock.withLock { values.append(sql) } }
   func clear() { lock.withLock { values = [] } }

@@ -45,7 +45,7 @@ struct MomentChangeTests {
       _ = try library.makeAlbum("\(number)", library.assets.map(\.row))
       callers.append(LimitedAccessTests.principal(granted: [LocalIdentifier("album-\(number)")], number))
     }
-    // The first read makes a limited library.
+    // The first read creates the limited library.
     for caller in callers { #expect(try momentCount(library, for: caller) == 3) }
     _ = try library.changeLists().perform(hiding(library.assets[1...1]), for: .local)
     #expect(try !library.catalogue.hasStaleMoments())
@@ -85,8 +85,8 @@ struct MomentChangeTests {
     try observer.wait()
   }
 
-  /// Pictures, each by its place and minute: in Vienna, in Graz, or without a place. Then the sizes of the moments, with
-  /// and without the location scope.
+  /// Pictures, each as its location (V for Vienna, G for Graz, - for none) and its minute. Then the sizes of the
+  /// moments with and without the location scope.
   static let movements: [(shots: String, located: [Int], others: [Int])] = [
     ("V0 G28", [1, 1], [2]), ("V0 G14", [2], [2]), ("V0 -14 G28", [2, 1], [3]), ("V0 -7 G14", [3], [3]),
     ("V0 -10 -20 -30 -40 G50", [5, 1], [6]), ("V0 -14 V28 -42 G43", [4, 1], [5]), ("V0 -14 V28 -41 G42", [5], [5]),

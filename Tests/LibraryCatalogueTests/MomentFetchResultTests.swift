@@ -29,7 +29,7 @@ struct MomentFetchResultTests {
     let library = try SyntheticLibrary([10, 14].map { SyntheticAsset(row: $0, date: $0 * Self.hour) })
     let catalogue = library.catalogue
     try catalogue.refreshMoments(zone: .gmt)
-    // The older one.
+    // The last moment is the older one.
     let moments = try catalogue.collections(CollectionQuery(type: .moment), for: .local).collections
     let moment = try #require(moments.last).localIdentifier
     var fetch = AssetFetch()
@@ -45,7 +45,7 @@ struct MomentFetchResultTests {
     }
     #expect(result.count == 1 && moments.count == 2)
 
-    // One between the two moments, which makes them one, and another at the time of the older one.
+    // An asset between the two moments merges them; another one has the time of the older moment.
     var added = [SyntheticAsset(row: 12, date: 12 * Self.hour)]
     if hasOneAtThatTime { added.append(SyntheticAsset(row: 11, date: 10 * Self.hour)) }
     try add(added, to: library)

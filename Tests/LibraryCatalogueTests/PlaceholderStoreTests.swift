@@ -93,7 +93,7 @@ struct PlaceholderStoreTests {
     let after = try #require(try wanted(catalogue).first)
     #expect(after.localIdentifier == before.localIdentifier && after.contentVersion != before.contentVersion)
     #expect(try catalogue.asset(after.localIdentifier, for: .local)?.placeholder == nil)
-    // The content has changed meanwhile.
+    // The content has changed since the placeholder was requested.
     try catalogue.store([result(before, [9])])
     #expect(try catalogue.asset(after.localIdentifier, for: .local)?.placeholder == nil)
     #expect(try wanted(catalogue).count == 1)

@@ -5,9 +5,9 @@ import LibraryFixtures
 import LibraryScan
 import Testing
 
-/// A catalogue of each released version, as SQL text in `Tests/Catalogues/VERSION.sql`: its tables, indexes and
-/// triggers as the migrations of that version made them, and a few rows. Each must migrate to the present version with
-/// all of its rows.
+/// Migrates a catalogue of each released version to the present one; all rows must survive.
+/// `Tests/Catalogues/VERSION.sql` has the tables, indexes and triggers that the migrations of that version created, and
+/// a few rows.
 ///
 /// The file of a version is written once, before its release, and never changed after it:
 /// `PHOTOD_WRITE_CATALOGUE=1 scripts/test --filter ReleasedCatalogueTests`.

@@ -5,7 +5,7 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Which formats can be decoded is known to the daemon only; other commands keep what it recorded.
+/// Only the daemon knows which formats can be decoded; other commands use the types that it recorded.
 @Suite("Formats with a decoder")
 struct RenderableTypesTests {
   @Test("new assets and later openings use the types that were recorded last")
@@ -18,7 +18,7 @@ struct RenderableTypesTests {
     }
     try library.put(smallJPEG, "a.jpg")
     try library.put(picture.file, "b.webp")
-    // Nothing recorded: only what needs no other process.
+    // Without recorded types: only the formats that need no decoder process.
     do {
       let catalogue = try Catalogue(dataFolder: library.data)
       try library.scan(catalogue)
@@ -49,7 +49,7 @@ struct RenderableTypesTests {
           "public.heic", "public.avif", "org.webmproject.webp", "public.jpeg-xl", "com.apple.quicktime-movie",
           "public.mpeg-4",
         ]))
-    // Whether it is the decoder of a video's codec, only its header tells.
+    // Only a video's header shows whether the decoder supports its codec.
     #expect(
       MediaFormat.renderableTypes(with: [.video]) == inProcess.union(["com.apple.quicktime-movie", "public.mpeg-4"]))
   }

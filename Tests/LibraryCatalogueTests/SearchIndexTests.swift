@@ -11,7 +11,7 @@ import PhotoModel
 import PhotoPredicate
 import Testing
 
-/// The search index after every kind of change, by the programs' own writers.
+/// The search index after every kind of change, made by the real writers.
 @Suite("Search index")
 struct SearchIndexTests {
   private func changeLists(_ catalogue: Catalogue, _ library: TemporaryLibrary) throws -> ChangeListExecutor {
@@ -62,7 +62,7 @@ struct SearchIndexTests {
       update.caption = .some(caption)
       _ = try lists.perform([ChangeRequest(.updateAsset(.existing(asset), update))], for: .local)
     }
-    /// The words that searches look up, and those that assets have.
+    /// The words in the list that searches expand prefixes with, and the words of assets.
     func words() throws -> (known: Set<String>, used: Set<String>) {
       let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
       defer { try? queue.close() }
@@ -72,7 +72,7 @@ struct SearchIndexTests {
         var used: Set<String> = []
         for text in texts {
           for word in text.split(separator: " ") {
-            // Marks of fields are characters for private use.
+            // The marks of fields are in Unicode's private use area.
             let first = word.unicodeScalars.first?.value ?? 0
             if first < 0xE000 || first > 0xF8FF { used.insert(String(word)) }
           }

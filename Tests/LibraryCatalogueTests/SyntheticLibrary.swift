@@ -212,7 +212,8 @@ final class SyntheticLibrary {
     try queue.write { db in
       try db.execute(
         sql: """
-          UPDATE asset SET isFavorite = ?, isHidden = ?, creationDate = ?, originalFilename = ?, fileSize = ? WHERE id = ?
+          UPDATE asset SET isFavorite = ?, isHidden = ?, creationDate = ?, originalFilename = ?, fileSize = ?
+          WHERE id = ?
           """,
         arguments: [one.isFavorite, one.isHidden, one.creationDate, one.filename, one.fileSize, one.row])
       // A trigger sets it if a property changed.

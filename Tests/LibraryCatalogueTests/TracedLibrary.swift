@@ -5,7 +5,7 @@ import PhotoModel
 import Synchronization
 import Testing
 
-/// Some thousand assets with few special ones. SQLite has no statistics about them.
+/// A library of some thousand assets, few of which have special properties.
 final class TracedLibrary: @unchecked Sendable {
   // Sendable because the library is created once and then only read, through a thread-safe pool and queue.
   let library: SyntheticLibrary

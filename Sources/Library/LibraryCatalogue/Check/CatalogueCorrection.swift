@@ -62,9 +62,11 @@ struct CatalogueCorrection {
     CatalogueCorrection(
       "parts of trash records without their record", "DELETE FROM trashFile WHERE trash NOT IN (SELECT id FROM trash)"),
     CatalogueCorrection(
-      "parts of trash records without their record", "DELETE FROM trashValue WHERE trash NOT IN (SELECT id FROM trash)"),
+      "parts of trash records without their record",
+      "DELETE FROM trashValue WHERE trash NOT IN (SELECT id FROM trash)"),
     CatalogueCorrection(
-      "parts of trash records without their record", "DELETE FROM trashPlace WHERE trash NOT IN (SELECT id FROM trash)"),
+      "parts of trash records without their record",
+      "DELETE FROM trashPlace WHERE trash NOT IN (SELECT id FROM trash)"),
   ]
 
   /// Inserts missing values, except the catalogue's key, which only its backups have.

@@ -48,8 +48,10 @@ extension ChangeListWriter {
   }
 
   /// The position after the last collection in the folder `:parent`, or at the top level.
-  private static let nextPosition =
-    "SELECT coalesce(max(position), 0) + \(GapPlan.gap) FROM collection WHERE parent IS :parent AND type <> 'smartAlbum'"
+  private static let nextPosition = """
+    SELECT coalesce(max(position), 0) + \(GapPlan.gap) FROM collection
+    WHERE parent IS :parent AND type <> 'smartAlbum'
+    """
 
   func update(_ collection: ChangeTargetResolver.Collection, _ update: CollectionUpdate) throws {
     if let title = update.title {

@@ -47,8 +47,8 @@ extension AssetWriter {
   /// Stores a picture or video unless it is known and unchanged, and returns the asset that it belongs to.
   mutating func asset(of file: ProbedFile) throws -> (row: Int64?, identifier: LocalIdentifier) {
     let sql = """
-      SELECT asset.id, localIdentifier, file.inode, file.size, file.modified FROM asset JOIN file ON file.asset = asset.id
-      WHERE file.path = ?
+      SELECT asset.id, localIdentifier, file.inode, file.size, file.modified
+      FROM asset JOIN file ON file.asset = asset.id WHERE file.path = ?
       """
     let known = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [Data(file.path)])
     if let known, known.identity(from: 2) == file.identity { return (known[0], LocalIdentifier(known[1])) }
