@@ -18,7 +18,7 @@ package struct RenderedImage: Sendable {
   package var isHDR = false
   /// Warnings of the codecs, and the reason why a profile was ignored; for the log.
   package let warnings: [CodecWarnings]
-  /// Read, worker and decode times are those of the whole decode, even if shared; the other times are this picture's own.
+  /// Read, worker and decode times are for the whole decode, even if shared; the other times are this picture's own.
   package var readTime = Duration.zero
   /// Waiting for a decoder that runs in a process of its own; not part of `decodeTime`.
   package var workerTime = Duration.zero
@@ -74,7 +74,7 @@ package final class Renderer {
 
   /// Renders the picture. Blocks while the source is read. Call it once.
   ///
-  /// - Throws: `truncated` also if the source has no data for now: only a ``SharedRenderer`` can go on later.
+  /// - Throws: `truncated` also if the source has no data yet: only a ``SharedRenderer`` can be resumed later.
   package func render() throws(CodecError) -> RenderedImage {
     var result: Result<RenderedImage, CodecError>?
     _ = shared.resume { result = $1 }

@@ -82,11 +82,11 @@ package final class SharedRenderer {
       let decoder = try JPEGPlaneDecoder(
         source: picture, header: plan.header, eighths: plan.eighths, firstScanOnly: plan.firstScanOnly, limits: limits,
         stop: stop)
-      let made = Self.branches(plan, stops) { (i, plan) throws(CodecError) in
+      let opened = Self.branches(plan, stops) { (i, plan) throws(CodecError) in
         try PlaneOutput(plan, layouts: decoder.planes, profile: colors[i].profile, stop: stops[i])
       }
-      pipeline = PlanePipeline(decoder, made.branches)
-      setupFailures = made.failed
+      pipeline = PlanePipeline(decoder, opened.branches)
+      setupFailures = opened.failed
     } else {
       let decoder = try RowPipeline.decoder(
         plan, source: picture, workers: workers, limits: limits, stop: stop)
@@ -109,7 +109,7 @@ package final class SharedRenderer {
   }
 
   /// Decodes as far as there is input, and delivers each picture once, when it is finished, on this thread and during
-  /// the decode. Returns true if all are delivered; false if the source had no data for now: call again when it has.
+  /// the decode. Returns true if all are delivered; false if the source has no data yet: call again when it has.
   package func resume(_ deliver: Delivery) -> Bool {
     let started = ContinuousClock.now
     defer { elapsed += ContinuousClock.now - started }
@@ -174,7 +174,7 @@ package final class SharedRenderer {
     do throws(CodecError) {
       color.hdrLight?.gains = try map.field(source: source, workers: workers, limits: limits, stop: stop)
     } catch {
-      // The others of the group go on without a picture that is no longer wanted.
+      // This picture is no longer wanted; the other members of the plan continue.
       if stop.isRaised { return }
       guard error.isOfFile else { throw error }
       color.gainWarning = CodecWarnings(library: "gain map", count: 1, first: "\(error)")
@@ -185,7 +185,7 @@ package final class SharedRenderer {
   private func withGainMap(_ picture: [UInt8], _ member: Int) throws(CodecError) -> [UInt8]? {
     let plan = plan.members[member].plan
     guard let gainMap = plan.gainMap, !plan.isHDR, let original else { return nil }
-    // Gains for red, green and blue apply to the primaries of the original. A gain for all of them is right with any.
+    // Gains for red, green and blue apply only to the primaries of the original; a single gain applies to any.
     if gainMap.map.isColored, colors[member].transform != nil { return nil }
     return try gainMap.join(
       picture, source: original.source, workers: original.workers, limits: original.limits, stop: stops[member])
@@ -195,14 +195,14 @@ package final class SharedRenderer {
     _ plan: SharedPlan, _ decoder: any RowDecoder, _ colors: [OutputColor], encoder: (any RowEncoder)?,
     workers: (any CodedPictureDecoder)?, stages: StageStarter?, stops: [StopFlag]
   ) -> (any RenderPipeline, [(Int, CodecError)]) {
-    let made = branches(plan, stops) { (i, plan) throws(CodecError) in
+    let opened = branches(plan, stops) { (i, plan) throws(CodecError) in
       try RowOutput(
         plan, layout: decoder.layout, color: colors[i], encoder: encoder, workers: workers, stages: stages,
         stop: stops[i])
     }
     // The gain map of a picture that a worker decodes is decoded by a worker too.
     let needsAnotherWorker = plan.header.format.needsWorker && plan.members.contains { $0.plan.gainMap != nil }
-    return (RowPipeline(decoder, made.branches, leavesEarly: !needsAnotherWorker), made.failed)
+    return (RowPipeline(decoder, opened.branches, leavesEarly: !needsAnotherWorker), opened.failed)
   }
 
   /// Outputs for the members whose encoder could be made, and the failures of the others.

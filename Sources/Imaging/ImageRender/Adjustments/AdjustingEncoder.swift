@@ -3,7 +3,8 @@
 //     rows -> first tables: bytes to planes -> RowStage -> RowStage -> last tables: planes to bytes -> encoder
 //
 // Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through, or used up at the end for a frame
-// without alpha: white behind the picture is not adjusted. The margin of a part of a picture (EditMargin) ends here.
+// without alpha: white behind the picture is not adjusted. This encoder cuts off the margin of a part of a picture
+// (EditMargin).
 
 import CPhotodKernels
 import ImageCodec
@@ -18,7 +19,8 @@ final class AdjustingEncoder: RowEncoder {
   private let size: PixelSize
   /// The part without the margin.
   private let shown: PixelRect
-  private var made = 0
+  /// The next row to leave the stages.
+  private var nextRow = 0
   private let load: [[Float]]
   private let stages: [any RowStage]
   private let store: (tables: [[UInt8]], byRoot: Bool)?
@@ -91,7 +93,7 @@ final class AdjustingEncoder: RowEncoder {
   private func adjust(_ row: UnsafeRawPointer) throws(CodecError) {
     let samples = row.assumingMemoryBound(to: UInt8.self)
     for channel in 0..<channels {
-      let table = channel >= colors ? Self.plainTable : load[load.count == 1 ? 0 : channel]
+      let table = channel >= colors ? Self.alphaTable : load[load.count == 1 ? 0 : channel]
       photod_adjust_load_u8(
         samples + channel, Int32(channels), table, planes.pointer + channel * size.width, size.width)
     }
@@ -102,8 +104,8 @@ final class AdjustingEncoder: RowEncoder {
     if stage < stages.count {
       return try stages[stage].rowReceived(row) { (row: PlanarRow) throws(CodecError) in try run(row, from: stage + 1) }
     }
-    let y = made
-    made += 1
+    let y = nextRow
+    nextRow += 1
     guard y >= shown.y, y < shown.y + shown.height else { return }
     for channel in 0..<channels {
       let plane = row + channel * size.width
@@ -123,5 +125,6 @@ final class AdjustingEncoder: RowEncoder {
     try encoder.write(first, strideBytes: shown.width * outputChannels, count: 1)
   }
 
-  private static let plainTable: [Float] = (0..<256).map { Float($0) / 255 }
+  /// Alpha is not adjusted.
+  private static let alphaTable: [Float] = (0..<256).map { Float($0) / 255 }
 }

@@ -4,7 +4,7 @@ import PhotoModel
 struct EditGeometry {
   /// In pixels of the upright original.
   let region: PixelRegion
-  /// What may be read around the rectangle, in the same pixels: nothing that a crop has cut off.
+  /// The part that may be read around the rectangle, in the same pixels: nothing that a crop has cut off.
   let bounds: PixelRegion
   /// How the rectangle is stored in relation to the upright output.
   let orientation: Orientation
@@ -15,7 +15,7 @@ struct EditGeometry {
 
   /// - Parameters:
   ///   - sizes: the size rules, applied to the adjusted picture.
-  ///   - rotation: how the adjusted picture is turned and mirrored at last.
+  ///   - rotation: how the adjusted picture is turned and mirrored in the end.
   ///   - original: the size of the upright original.
   ///   - isGray: whether the original is gray. It stays gray, and so does a picture in colour that stands in for it.
   init(
@@ -27,10 +27,10 @@ struct EditGeometry {
     }
     let sigma = ToneProgram.sigma(side: side(of: sizes.region), width: rotation.apply(to: sizes.output).width)
     let reach = NeighbourRadius.reach(of: adjustments.operations, sigma)
-    // From here on, the output has its margin.
+    // From here on, the output includes the margin.
     let margin = EditMargin(reach, around: sizes, of: adjusted.size, turnedBy: rotation)
     let (shown, output) = (margin.region, margin.size)
-    // From the unit square of the output to that of the adjusted picture.
+    // Maps the unit square of the output to the unit square of the adjusted picture.
     let shownMap = Homography(
       ontoX: shown.x / Double(adjusted.size.width), y: shown.y / Double(adjusted.size.height),
       width: shown.width / Double(adjusted.size.width), height: shown.height / Double(adjusted.size.height)
@@ -62,7 +62,7 @@ struct EditGeometry {
           height: stored.height)
       }
       region = placed(shown)
-      // Operations that read neighbours see those of the adjusted picture, also outside of the request's crop.
+      // Operations that read neighbours may read pixels of the adjusted picture outside of the request's crop.
       bounds = placed(PixelRegion(reach > 0 ? PixelRect(adjusted.size) : sizes.bounds))
       upright = output
     }
@@ -71,11 +71,11 @@ struct EditGeometry {
   }
 
   /// Samples that the warp's kernel reads on each side of a point.
-  private static let reach = 2.0
+  private static let kernelReach = 2.0
 
   /// - Parameters:
-  ///   - total: from the unit square of the output to that of the original.
-  ///   - bounds: what may be read of the original.
+  ///   - total: maps the unit square of the output to the unit square of the original.
+  ///   - bounds: the part of the original that may be read.
   private static func plan(
     _ total: Homography, _ output: PixelSize, _ orientation: Orientation, of original: PixelSize,
     within bounds: PixelRegion
@@ -85,7 +85,7 @@ struct EditGeometry {
     // As many intermediate pixels as the output has there, and never more than the original has.
     let scale = min(1, 1 / step)
     let part = total.bounds
-    let margin = reach / scale
+    let margin = kernelReach / scale
     // At least one pixel within the bounds, also if rounding errors of many perspectives left no number: the order of
     // arguments matters, because `max(0, .nan)` is 0, and `min(side, .nan)` is the side.
     func span(

@@ -2,9 +2,9 @@ import PhotoModel
 
 /// The shown part of an adjusted picture, with a margin for operations that read neighbours.
 ///
-/// The margin is made like the shown part, and cut off after the last operation. So a part of a picture, such as a tile,
-/// has no edge of its own: unless the picture is warped, it equals that part of the whole. The margin ends at the edges of
-/// the adjusted picture: the whole picture has none.
+/// The margin is rendered together with the shown part, and cut off after the last operation. So pixels at the edge of
+/// a part, such as a tile, have the same neighbours as in the whole picture, and unless the picture is warped, the part
+/// equals the same part of the whole. The margin ends at the edges of the adjusted picture: the whole picture has none.
 struct EditMargin: Sendable, Hashable {
   /// The shown part and its margin, in pixels of the adjusted picture.
   let region: PixelRegion
@@ -17,7 +17,7 @@ struct EditMargin: Sendable, Hashable {
   ///   - reach: how many output pixels the operations read in each direction, one after the other.
   ///   - sizes: the size rules, applied to the adjusted picture.
   ///   - adjusted: the size of the adjusted picture.
-  ///   - rotation: how the adjusted picture is turned and mirrored at last.
+  ///   - rotation: how the adjusted picture is turned and mirrored in the end.
   init(_ reach: Int, around sizes: SizeRules, of adjusted: PixelSize, turnedBy rotation: Orientation) {
     let (part, output) = (sizes.region, sizes.output)
     let columns = Span(reach, start: part.x, length: part.width, of: adjusted.width, pixels: output.width)
@@ -30,21 +30,21 @@ struct EditMargin: Sendable, Hashable {
       width: across.pixels, height: down.pixels)
   }
 
-  /// Where the shown part lies in a picture that a stand-in has made smaller than planned.
-  func shownPart(in made: PixelSize) -> PixelRect {
-    if made == size { return shown }
-    let columns = Self.scaled(shown.x, shown.width, from: size.width, to: made.width)
-    let rows = Self.scaled(shown.y, shown.height, from: size.height, to: made.height)
+  /// Where the shown part lies in a picture that is smaller than planned, because it is made from a stand-in.
+  func shownPart(in actual: PixelSize) -> PixelRect {
+    if actual == size { return shown }
+    let columns = Self.scaled(shown.x, shown.width, from: size.width, to: actual.width)
+    let rows = Self.scaled(shown.y, shown.height, from: size.height, to: actual.height)
     return PixelRect(x: columns.start, y: rows.start, width: columns.length, height: rows.length)
   }
 
   /// At least one pixel.
   private static func scaled(
-    _ start: Int, _ length: Int, from planned: Int, to made: Int
+    _ start: Int, _ length: Int, from planned: Int, to actual: Int
   ) -> (start: Int, length: Int) {
-    func share(_ value: Int) -> Int { (2 * value * made + planned) / (2 * planned) }
+    func share(_ value: Int) -> Int { (2 * value * actual + planned) / (2 * planned) }
     let scaledLength = max(1, share(length))
-    return (min(share(start), made - scaledLength), scaledLength)
+    return (min(share(start), actual - scaledLength), scaledLength)
   }
 
   /// One direction.

@@ -3,7 +3,7 @@ import PhotoModel
 /// The part of adjustments that changes pixels. Crops, quarter turns and flips are not in it: they are part of the
 /// region and the orientation. It uses unit coordinates, so it is the same for every output size.
 struct PixelAdjustments: Sendable, Hashable {
-  /// A tone operation, and for a vignette the map from the unit square of the output to that of the picture it darkens.
+  /// A tone operation. For a vignette, `map` maps the unit square of the output to that of the picture that it darkens.
   struct Tone: Sendable, Hashable {
     let operation: AdjustmentOperation
     let map: Homography?
@@ -25,7 +25,7 @@ struct PixelAdjustments: Sendable, Hashable {
   /// The margin that is cut off after the tones.
   let margin: EditMargin
 
-  /// The size of the output made of an intermediate picture, which a stand-in may have made smaller than planned.
+  /// The size of the output from an intermediate picture, which is smaller than planned if it comes from a stand-in.
   func outputSize(_ intermediate: PixelSize) -> PixelSize { margin.shownPart(in: tonedSize(intermediate)).size }
 
   /// The size of the picture whose tones are adjusted: after a warp, with the margin.

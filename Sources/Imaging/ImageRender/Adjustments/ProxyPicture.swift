@@ -2,8 +2,9 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// A picture that is decoded once for many renders: upright, in sRGB, at most a given size, with alpha if it has one. It
-/// is a BMP in memory, so that a render of it is planned, priced and made like that of any file, and costs no decoding.
+/// A picture that is decoded once for many renders: upright, in sRGB, at most a given size, with alpha if the original
+/// has it. It is a BMP in memory, so renders from it use the planner and the renderer like any file, but need no
+/// decoding.
 package enum ProxyPicture {
   /// The plan of the proxy of a whole picture.
   ///
@@ -41,8 +42,8 @@ package enum ProxyPicture {
     return try renderer.render()
   }
 
-  /// The plan of a picture from its proxy. It has the size of the same picture from the original, whose edges are rounded
-  /// in the original's pixels; if the proxy has fewer pixels than that, it has those of the proxy.
+  /// The plan of a picture from its proxy. Sizes are rounded in the original's pixels, so the picture has the same size
+  /// as one from the original; but it is not enlarged if the proxy has fewer pixels.
   ///
   /// - Parameters:
   ///   - proxy: the proxy's own header.

@@ -7,7 +7,7 @@ import PhotoModel
 
 typealias PlanarRow = UnsafeMutablePointer<Float>
 
-/// One step.
+/// One step of a tone program, for the rows of one picture.
 protocol RowStage: AnyObject {
   typealias Emit = (PlanarRow) throws(CodecError) -> Void
 
@@ -77,7 +77,7 @@ extension Homography {
   }
 
   /// Whether the numbers are exact enough for row `v`. The map of a picture keeps the row near the unit square; many
-  /// strong perspectives one after the other leave only rounding errors, and such a row has the colour of the middle.
+  /// strong perspectives one after the other leave only rounding errors. Such a row gets the colour of the middle.
   ///
   /// A map moves along a line in one direction as long as its divisor is positive, so the ends decide.
   private func isExact(_ v: Double) -> Bool {
@@ -94,13 +94,13 @@ extension Homography {
 class NeighbourStage: RowStage {
   let width: Int
   let height: Int
-  /// Planes of a row, with those of alpha.
+  /// Planes of a row, including alpha.
   let planes: Int
   let radius: Int
   private let ring: RowRing
   private let output: RowBuffer<Float>
-  private var arrived = 0
-  private var made = 0
+  private var rowsArrived = 0
+  private var rowsDone = 0
 
   /// - Parameter keptPlanes: planes of a row that is kept, at least `planes`.
   init(size: PixelSize, planes: Int, keptPlanes: Int, radius: Int) {
@@ -126,13 +126,13 @@ class NeighbourStage: RowStage {
   func make(_ rows: UnsafePointer<PlanarRow>, into output: PlanarRow) {}
 
   func rowReceived(_ row: PlanarRow, _ emit: Emit) throws(CodecError) {
-    keep(row, as: kept(arrived))
-    arrived += 1
-    while made + radius < arrived, made < height { try makeNext(emit) }
+    keep(row, as: kept(rowsArrived))
+    rowsArrived += 1
+    while rowsDone + radius < rowsArrived, rowsDone < height { try makeNext(emit) }
   }
 
   func finish(_ emit: Emit) throws(CodecError) {
-    while made < arrived { try makeNext(emit) }
+    while rowsDone < rowsArrived { try makeNext(emit) }
   }
 
   private func kept(_ y: Int) -> PlanarRow { ring.row(y).assumingMemoryBound(to: Float.self) }
@@ -140,11 +140,11 @@ class NeighbourStage: RowStage {
   private func makeNext(_ emit: Emit) throws(CodecError) {
     withUnsafeTemporaryAllocation(of: PlanarRow.self, capacity: 2 * radius + 1) { rows in
       for k in 0...2 * radius {
-        rows.initializeElement(at: k, to: kept(min(max(made - radius + k, 0), arrived - 1)))
+        rows.initializeElement(at: k, to: kept(min(max(rowsDone - radius + k, 0), rowsArrived - 1)))
       }
       if let first = rows.baseAddress { make(first, into: output.pointer) }
     }
-    made += 1
+    rowsDone += 1
     try emit(output.pointer)
   }
 }

@@ -6,7 +6,8 @@ import PhotoModel
 
 struct ToneProgram {
   enum Step {
-    /// One table for all channels, or one for each; of linear values if `byRoot`.
+    /// One table for all channels, or one for each. With `byRoot`, for linear values: indexed by their square root,
+    /// which gives dark values more entries.
     case tables([[Float]], byRoot: Bool)
     case matrix([Float])
     case vibrance(Float)
@@ -35,6 +36,7 @@ struct ToneProgram {
   private var isLinear = false
   /// Functions that are not yet a table: one for all channels, or one for each.
   private var pending: Functions?
+  /// Whether the pending functions take linear values.
   private var startsLinear = false
   private let isColor: Bool
 
@@ -141,9 +143,9 @@ struct ToneProgram {
 
   private mutating func multiply(_ matrix: [Double]) {
     convert(toLinear: true)
-    let isNext = pending == nil
+    let isAdjacent = pending == nil
     flush()
-    if isNext, case .matrix(let before)? = steps.last {
+    if isAdjacent, case .matrix(let before)? = steps.last {
       var product = [Float](repeating: 0, count: 9)
       for i in 0..<9 {
         for k in 0..<3 { product[i] += Float(matrix[i / 3 * 3 + k]) * before[k * 3 + i % 3] }

@@ -2,9 +2,9 @@ import CPhotodKernels
 import ImageCodec
 import PhotoModel
 
-/// Makes the rows of a warped picture from those of an upright rectangle, and keeps only the rows that output rows still
-/// need. Samples by Catmull-Rom splines (Keys, "Cubic convolution interpolation for digital image processing", 1981, with
-/// a = -1/2); the rectangle already has the output's scale.
+/// Makes the rows of a warped picture from the rows of an upright rectangle. Keeps only the input rows that later
+/// output rows need. Samples by Catmull-Rom splines (Keys, "Cubic convolution interpolation for digital image
+/// processing", 1981, with a = -1/2); the rectangle already has the output's scale.
 final class WarpResampler {
   private let map: Homography
   private let channels: Int
@@ -14,8 +14,8 @@ final class WarpResampler {
   private let lastRows: [Int]
   private let ring: RowRing
   private let capacity: Int
-  private var arrived = 0
-  private var made = 0
+  private var rowsArrived = 0
+  private var rowsDone = 0
 
   init(_ map: Homography, from input: PixelSize, to output: PixelSize, channels: Int) {
     self.map = map
@@ -65,17 +65,17 @@ final class WarpResampler {
   func take(
     _ row: UnsafeRawPointer, _ space: UnsafeMutablePointer<UInt8>, _ emit: () throws(CodecError) -> Void
   ) throws(CodecError) {
-    ring.row(arrived).copyMemory(from: row, byteCount: input.width * channels)
-    arrived += 1
-    while made < output.height, lastRows[made] < arrived { try makeNext(space, emit) }
+    ring.row(rowsArrived).copyMemory(from: row, byteCount: input.width * channels)
+    rowsArrived += 1
+    while rowsDone < output.height, lastRows[rowsDone] < rowsArrived { try makeNext(space, emit) }
   }
 
   private func makeNext(
     _ space: UnsafeMutablePointer<UInt8>, _ emit: () throws(CodecError) -> Void
   ) throws(CodecError) {
-    let first = max(0, arrived - capacity)
-    let count = arrived - first
-    let coefficients = map.row(made, of: output, scaledTo: input)
+    let first = max(0, rowsArrived - capacity)
+    let count = rowsArrived - first
+    let coefficients = map.row(rowsDone, of: output, scaledTo: input)
     withUnsafeTemporaryAllocation(of: UnsafePointer<UInt8>?.self, capacity: count) { rows in
       for k in 0..<count {
         rows.initializeElement(at: k, to: UnsafePointer(ring.row(first + k).assumingMemoryBound(to: UInt8.self)))
@@ -85,7 +85,7 @@ final class WarpResampler {
         coefficients,
         Self.weights, space, output.width)
     }
-    made += 1
+    rowsDone += 1
     try emit()
   }
 

@@ -12,7 +12,7 @@ package final class AnimationPlan: Sendable {
   /// Peak memory of the render; an upper estimate.
   package let peakBytes: Int
 
-  /// The maximum size of the output. A larger file could hardly be downloaded as fast as it plays.
+  /// The maximum size of the output. A larger file would rarely download as fast as it plays.
   static let maximumBytes = 64 << 20
 
   /// - Parameter header: of the file that the animation was read from.
@@ -23,7 +23,7 @@ package final class AnimationPlan: Sendable {
     self.header = header
     quality = wanted.request.quality ?? JPEGEncoder.defaultQuality
     let isGray = header.colorChannels == 1
-    // The canvas is decoded already.
+    // The canvas is in memory, decoded: it is planned like a PNG of 8 bits.
     var canvas = header
     canvas.format = .png
     canvas.coded = nil
@@ -38,7 +38,7 @@ package final class AnimationPlan: Sendable {
     let encoder = WorkerEncoding(
       .webp, size: size, channels: 4, quality: quality, profileBytes: header.profileBytes)
     let largest = animation.frames.map(\.rect.size.pixelCount).max() ?? 0
-    // A frame's decoder may be a worker, with its picture; the file of an APNG's frame is held.
+    // `largest` is for the frame's decoder: a worker with its picture, or for APNG the frame's file in memory.
     peakBytes =
       AnimationCanvas.byteCount(animation.canvas) + frame.peakBytes + size.pixelCount * 8 + encoder.peakBytes
       + largest * 16 + (8 << 20) + 2 * min(Self.maximumBytes, animation.frames.count * encoder.maximumBytes)

@@ -3,9 +3,8 @@ import CLCMS2
 /// Conversions of linear light between primaries, as three rows of three. All light is relative to the white of
 /// profiles.
 enum ColorMatrix {
-  /// From light of some colorants to light of others.
-  ///
-  /// - Parameter colorants: XYZ of red, green and blue in the columns, as in the others.
+  /// The matrix from light of `colorants` to light of `others`: in both, the columns are the XYZ of red, green and
+  /// blue.
   static func from(_ colorants: [Double], to others: [Double]) throws(ProfileError) -> [Double] {
     let inverse = try inverse(others)
     var product = [Double](repeating: 0, count: 9)
@@ -24,7 +23,7 @@ enum ColorMatrix {
       minor(2, 0, 5, 3), minor(3, 4, 6, 7), minor(1, 0, 7, 6), minor(0, 1, 3, 4),
     ]
     let determinant = m[0] * adjugate[0] + m[1] * adjugate[3] + m[2] * adjugate[6]
-    guard abs(determinant) > 1e-6 else { throw ProfileError(reason: "no such primaries") }
+    guard abs(determinant) > 1e-6 else { throw ProfileError(reason: "unusable primaries") }
     return adjugate.map { $0 / determinant }
   }
 }

@@ -21,7 +21,7 @@ struct OutputColor: Sendable {
   var hdrLight: HDRLight?
   /// Why an embedded profile was ignored.
   var warning: String?
-  /// Why a frame of high dynamic range has not the gains of its map.
+  /// Why a frame of high dynamic range lacks the gains of its map.
   var gainWarning: CodecWarnings?
 
   var warnings: CodecWarnings? {

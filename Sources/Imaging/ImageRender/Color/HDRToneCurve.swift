@@ -1,6 +1,6 @@
-// The curves of high dynamic range for a screen of standard range: each channel's light is compressed by the roll-off of
-// ITU-R BT.2390-11 §5.4.1, from a display of 1,000 cd/m² to one whose white is 203 cd/m², the reference white of BT.2408.
-// Light up to 90 cd/m² stays as it is.
+// The curves of high dynamic range for a screen of standard range: each channel's light is compressed by the roll-off
+// of ITU-R BT.2390-11 §5.4.1, from a display of 1,000 cd/m² to one whose white is 203 cd/m², the reference white of
+// BT.2408. Light up to 90 cd/m² is unchanged.
 
 import ImageCodec
 

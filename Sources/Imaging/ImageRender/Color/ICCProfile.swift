@@ -16,21 +16,21 @@ final class ICCProfile {
   /// a device or a colour space (ICC.1 §7.2.5), and it has the tags that map their numbers to colours (§8.3 to §8.5).
   convenience init(_ bytes: [UInt8], for model: RowFormat.Model, _ context: LCMSContext) throws(ProfileError) {
     try self.init(
-      cmsOpenProfileFromMemTHR(context.pointer, bytes, cmsUInt32Number(bytes.count)), context, or: "no ICC profile")
+      cmsOpenProfileFromMemTHR(context.pointer, bytes, cmsUInt32Number(bytes.count)), context, or: "not an ICC profile")
     let space = cmsGetColorSpace(handle)
     guard space == model.signature else {
-      throw ProfileError(reason: "a profile of \(Self.text(space.rawValue)) beside pixels of \(model.name)")
+      throw ProfileError(reason: "a profile for \(Self.text(space.rawValue)) in a picture with \(model.name) pixels")
     }
     let kinds = [cmsSigInputClass, cmsSigDisplayClass, cmsSigOutputClass, cmsSigColorSpaceClass]
     guard kinds.contains(cmsGetDeviceClass(handle)) else {
       throw ProfileError(reason: "a profile of class \(Self.text(cmsGetDeviceClass(handle).rawValue))")
     }
     guard hasTables || cmsIsMatrixShaper(handle) != 0 else {
-      throw ProfileError(reason: "a profile without what leads from its numbers to colours")
+      throw ProfileError(reason: "a profile without tables or curves that define its colours")
     }
   }
 
-  /// Whether tables of colours lead from the profile's numbers to colours, for some intent.
+  /// Whether the profile defines its colours by tables (AToB), for at least one intent.
   var hasTables: Bool { (0..<3).contains { cmsIsCLUT(handle, $0, cmsUInt32Number(LCMS_USED_AS_INPUT)) != 0 } }
 
   /// sRGB, or for gray only its curve.
@@ -56,17 +56,17 @@ final class ICCProfile {
           cmsBuildTabulatedToneCurve16(context.pointer, cmsUInt32Number($0.count), $0)
         }
       }
-    guard let curve else { throw context.error("no such curve") }
+    guard let curve else { throw context.error("an unusable curve") }
     defer { cmsFreeToneCurve(curve) }
     let primaries = calibration.primaries
     var white = xyY(primaries.white)
     if model == .gray {
-      try self.init(cmsCreateGrayProfileTHR(context.pointer, &white, curve), context, or: "no such gray")
+      try self.init(cmsCreateGrayProfileTHR(context.pointer, &white, curve), context, or: "an unusable gray profile")
     } else {
       var corners = cmsCIExyYTRIPLE(Red: xyY(primaries.red), Green: xyY(primaries.green), Blue: xyY(primaries.blue))
       let curves: [OpaquePointer?] = [curve, curve, curve]
       try self.init(
-        cmsCreateRGBProfileTHR(context.pointer, &white, &corners, curves), context, or: "no such primaries")
+        cmsCreateRGBProfileTHR(context.pointer, &white, &corners, curves), context, or: "unusable primaries")
     }
     // The version that even very old readers support.
     cmsSetProfileVersion(handle, 2.1)

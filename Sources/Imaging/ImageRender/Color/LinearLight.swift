@@ -1,20 +1,22 @@
 import CLCMS2
 import ImageCodec
 
-/// The curves between the stored samples of a picture and linear light: those of its profile, or else sRGB's. A scaled
-/// picture keeps the mean light of what it shows only if light is averaged, not its code.
+/// Converts the stored samples of a picture to linear light and back, by the curves of its profile, else by sRGB's.
+/// Averaging linear light instead of stored samples keeps the mean brightness of a scaled picture.
 ///
 /// Light and stored values are 0...255.
 final class LinearLight: Sendable {
-  /// Steps of the table that leads back; it is indexed by the root of light, where the curves are nearly straight.
+  /// Steps of the table from light to stored values. It is indexed by the square root of light, over which the curves
+  /// are nearly straight.
   private static let steps = 8192
 
   /// The light of each stored sample, for each colour channel or once for all: 256 entries, or 65,536.
   private let decoding: [[Float]]
-  /// Entry i is the stored value of the light `255 * (i / steps)²`; the last entry is only read.
+  /// Entry i is the stored value of the light `255 * (i / steps)²`. One entry more is only for interpolation at the
+  /// end.
   private let encoding: [[Float]]
 
-  /// For pictures of 8 bits without a profile. What leads back is as exact as 16 bits.
+  /// For pictures of 8 bits without a profile. The way from light to stored values is as exact as with 16 bits.
   static let sRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 8)
   private static let deepSRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 16)
 
@@ -26,7 +28,7 @@ final class LinearLight: Sendable {
 
   /// - Parameters:
   ///   - color: of the picture. A profile without curves, such as that of a printer, is treated as sRGB.
-  ///   - isHDR: whether the light of PQ and HLG stays what it is.
+  ///   - isHDR: whether PQ and HLG keep their high dynamic range.
   static func of(_ color: SourceColor, _ rows: RowFormat, isHDR: Bool = false) -> LinearLight {
     if isHDR, color.profile == nil, let transfer = color.calibration?.transfer {
       switch transfer {
@@ -58,9 +60,9 @@ final class LinearLight: Sendable {
     encoding = curves.map(Self.inverse)
   }
 
-  /// The table that leads back from a curve's light.
+  /// The table from light to stored values: the inverse of a curve.
   private static func inverse(_ curve: Curve) -> [Float] {
-    // The light of evenly spaced values, which never falls: a curve that does has no way back.
+    // The light of evenly spaced values, made to never fall: a falling curve has no inverse.
     let points = 65536
     var light = (0...points).map { curve(Double($0) / Double(points)) }
     for i in 1...points { light[i] = max(light[i], light[i - 1]) }
@@ -75,7 +77,7 @@ final class LinearLight: Sendable {
     }
   }
 
-  /// The curves of a profile of red, green and blue, or of gray; empty if it has none.
+  /// The curves of an RGB or gray profile; empty if it has none.
   static func curves(_ profile: ICCProfile) -> [Curve] {
     let isGray = cmsGetColorSpace(profile.handle) == cmsSigGrayData
     let tags = isGray ? [cmsSigGrayTRCTag] : [cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag]

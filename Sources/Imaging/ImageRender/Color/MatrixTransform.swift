@@ -1,15 +1,15 @@
-/// A conversion of RGB with 16 bits by the curves and the primaries of its profile. For such samples Little CMS has a
-/// table of colours, which is wrong by up to 28 steps of 8 bits where a colour is at the edge of sRGB; without it, it
-/// takes ten times as long.
+/// A conversion of 16-bit RGB by the curves and the primaries of its profile. Little CMS would convert 16 bits by a
+/// table of colours, which is wrong by up to 28 steps of 8 bits for colours at the edge of sRGB; without the table,
+/// Little CMS takes ten times as long.
 struct MatrixTransform: RowTransform {
   let source: RowFormat
   /// Light of samples, for red, green and blue.
   private let curves: [InterpolationTable]
-  /// Light of the profile's primaries to that of sRGB: three rows.
+  /// From light of the profile's primaries to light of sRGB's: three rows.
   private let matrix: [Float]
 
-  /// `nil` for rows of other formats, and for a profile with tables of colours, or whose black has light: that black
-  /// would have to be compensated.
+  /// `nil` for rows of other formats, for a profile with tables of colours, and for one whose black has light, which
+  /// would need black point compensation.
   init?(_ profile: ICCProfile, _ source: RowFormat) throws(ProfileError) {
     guard source.model == .rgb, source.bitsPerChannel == 16, !profile.hasTables else { return nil }
     let curves = LinearLight.curves(profile)

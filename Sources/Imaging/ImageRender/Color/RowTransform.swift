@@ -11,7 +11,7 @@ struct RowFormat: Sendable, Hashable {
   var hasAlpha: Bool
   /// 8, or 16 in native byte order.
   var bitsPerChannel: Int
-  /// The bits that a conversion of such rows gives: 8, or 16.
+  /// Bits of a channel after a conversion: 8, or 16.
   var outputBits = 8
 
   var colorChannels: Int {

@@ -2,12 +2,12 @@ import ImageCodec
 import PhotoModel
 
 extension RenderPlanner {
-  /// The plan of the gain map that a frame keeps: the part that the frame shows, at the map's ratio to the picture, and
-  /// never enlarged. For a frame of high dynamic range, which has its gains, it has the frame's size if it has the pixels.
-  /// `nil` if there is none, or the frame would not fit it.
+  /// The plan of the gain map that a frame keeps, or whose gains are applied to a frame of high dynamic range: the part
+  /// of the map that the frame shows, never enlarged. A kept map has the map's ratio to the picture; an applied map has
+  /// the frame's size, if it has enough pixels. `nil` if the picture has no map or the frame can't use it.
   ///
-  /// Pixel edits change the light that the gains were made for, and a straightened or rectified picture would need the
-  /// same warp in the map: such frames have none.
+  /// Adjusted frames have no map: pixel edits change the light that the gains were made for, and a straightened or
+  /// rectified picture would need the same warp in the map.
   func gainMap(_ header: ImageHeader, _ geometry: RenderGeometry, _ request: ImageRequest) -> GainMapPlan? {
     let isKept =
       request.dynamicRange == .preserve && request.format == .jpeg && request.tone == .color
@@ -19,7 +19,7 @@ extension RenderPlanner {
     let down = Double(size.height) / Double(header.storedSize.height)
     var part = geometry
     part.quality = GainMapPlan.quality
-    // Its samples are logarithms of gains.
+    // The map's samples are logarithms of gains, not light.
     part.isLinear = false
     func scaled(_ region: PixelRegion) -> PixelRegion {
       PixelRegion(

@@ -2,8 +2,8 @@
 //
 //     sample -> curve -> light of the picture's primaries -> gain, if there is a map -> BT.2020 -> cd/m² -> PQ
 //
-// A picture of standard range has its white at 203 cd/m² (ITU-R BT.2408). PQ has its own light. HLG gets that of a display
-// of 1,000 cd/m².
+// The white of a picture of standard range is at 203 cd/m² (ITU-R BT.2408). PQ samples state their light in cd/m². HLG
+// is converted as for a display of 1,000 cd/m².
 
 import ImageCodec
 import PhotoModel
@@ -22,16 +22,16 @@ struct HDRLight: Sendable {
 
   /// For red, green and blue: light of samples 0...65535. Gray has the same three times.
   let curves: [InterpolationTable]
-  /// Light of the picture's primaries to that of BT.2020: three rows.
+  /// From light of the picture's primaries to light of BT.2020's: three rows.
   let matrix: [Float]
   let scale: Scale
-  /// Whether light is that of the primaries that the picture was stored with, to which gains for red, green and blue
-  /// apply.
+  /// Whether the light after the curve is in the primaries that the picture was stored with. Gains for red, green and
+  /// blue apply only to those.
   let hasOwnPrimaries: Bool
   /// The gains of a frame whose picture has a gain map.
   var gains: GainField?
 
-  /// Light in shares of 10,000 cd/m², from that of ``scale``; of a scene without its system gamma.
+  /// The factor from light in ``scale`` to shares of 10,000 cd/m²; for a scene, without its system gamma.
   var unit: Float {
     switch scale {
     case .white: Float(BT2100.white / BT2100.pqPeak)
@@ -124,7 +124,7 @@ struct HDRLight: Sendable {
 
   private static func colorants(_ primaries: ColorCalibration.Primaries) throws(ProfileError) -> [Double] {
     let profile = try ICCProfile(ColorCalibration(transfer: .power(1), primaries: primaries), for: .rgb, LCMSContext())
-    guard let colorants = profile.colorants else { throw ProfileError(reason: "no such primaries") }
+    guard let colorants = profile.colorants else { throw ProfileError(reason: "unusable primaries") }
     return colorants
   }
 

@@ -3,7 +3,7 @@ struct InterpolationTable: Sendable {
   private static let steps = 4096
   static let byteCount = (steps + 2) * 4
 
-  /// The last entry is only read.
+  /// One entry more than steps + 1, only for interpolation at the end.
   private let values: [Float]
 
   /// - Parameter function: of samples 0...1.

@@ -8,7 +8,7 @@ import PhotoModel
 /// A rung is the complete upright picture in the original's colours, with the original's profile. It is a YCbCr JPEG,
 /// or a PNG if the asset has alpha. `scripts/bench ladder` measures the loss in frames and the cost.
 package struct DerivativeLadder: Sendable, Hashable {
-  /// Increased when rungs are made differently: only then must stored ones be made again.
+  /// Increased when rungs are rendered differently, which makes all stored ones stale.
   package static let epoch = 9
 
   /// One size of the ladder, defined by the shorter side, as the squares of a gallery are. If rungs had a fixed longer

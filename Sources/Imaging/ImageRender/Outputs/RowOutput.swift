@@ -42,7 +42,7 @@ final class RowOutput: RenderOutput, RowConsumer {
         encoder = staged(encoder, rowBytes: upright.width * plan.rowPixelBytes)
       }
     }
-    // Without a conversion and linear light, the resampler blends: that needs no further row.
+    // Without a conversion and linear light, the resampler blends over white itself, which needs no buffer for a row.
     let changesValues = color.transform?.source.hasAlpha ?? (color.light != nil)
     writer = RowWriter(
       storedSize: plan.storedOutput, channels: channels, bits: plan.outputBits,

@@ -1,10 +1,10 @@
-/// The white behind a picture with alpha in a frame without alpha.
+/// The white background of a picture with alpha in a frame without alpha.
 enum WhiteBackground {
   /// Blends pixels of 8 bits a channel over white, in their own values, and leaves out their alpha.
   ///
   /// - Parameters:
   ///   - from: the last channel is alpha, not premultiplied.
-  ///   - channels: those of `from`.
+  ///   - channels: the channels of `from`.
   ///   - to: may be `from`: no sample is written before it has been read.
   static func blend(
     _ from: UnsafePointer<UInt8>, channels: Int, to: UnsafeMutablePointer<UInt8>, pixels: Int

@@ -5,7 +5,7 @@ import PhotoModel
 package enum Saliency {
   /// The side of the window whose content is compared, as a share of the shorter side.
   private static let windowShare = 0.35
-  /// The weight of the corners beside that of the middle.
+  /// The weight of the corners; the middle has 1.
   private static let cornerWeight = 0.6
 
   /// The centre of the most salient window; `nil` for a picture without any contrast.

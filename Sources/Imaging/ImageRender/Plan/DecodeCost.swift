@@ -53,7 +53,7 @@ struct DecodeCost {
     case .jpeg: break
     }
     // Planes are decoded from the top and in full width.
-    let made = inPlanes ? bottom : (right - left) * (bottom - top)
-    return Self.entropy * rowsRead + Self.pixels * scale * made + resampling
+    let decoded = inPlanes ? bottom : (right - left) * (bottom - top)
+    return Self.entropy * rowsRead + Self.pixels * scale * decoded + resampling
   }
 }

@@ -8,9 +8,10 @@ package enum DecodeScale {
 
   /// The purpose of the decoded pixels.
   package enum Purpose: Sendable {
-    /// A kernel that makes one pixel of this many, in each direction: the smallest scale that leaves it enough pixels.
+    /// Resampling that reduces this many pixels to one, in each direction: the smallest scale with enough pixels for
+    /// the kernel.
     case resampling(reduction: Double)
-    /// A picture of this size without resampling, of an upright picture of another: a scale that gives it.
+    /// An upright picture of the size `of` becomes one of this size by the decode alone, without resampling.
     case exactSize(PixelSize, of: PixelSize)
     /// Averages, for which a block's mean is as good as a kernel: the largest scale whose longer side is small enough.
     case averages(longerSide: Int, atMost: Int)

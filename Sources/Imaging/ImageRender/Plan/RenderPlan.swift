@@ -87,7 +87,7 @@ package struct RenderPlan: Sendable, Hashable {
     return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
   }
 
-  /// The channels of the frame: those of the source, without those that the format can't store.
+  /// The channels of the frame: the source's, without alpha if the format can't store it.
   var outputChannels: Int { colorChannels + (header.hasAlpha && format.carriesAlpha ? 1 : 0) }
 
   /// The length of a pixel before it is encoded.
@@ -103,8 +103,8 @@ package struct RenderPlan: Sendable, Hashable {
     return widths.reduce(peakBytes) { $0 + StagedEncoder.byteCount(rowBytes: $1 * rowPixelBytes) }
   }
 
-  /// The format of rows before colour conversion. A frame without alpha is blended over white after it: the white is
-  /// that of the output.
+  /// The format of rows before colour conversion. Blending over white follows the conversion, so that the white is the
+  /// output's.
   var sourceRows: RowFormat {
     let model: RowFormat.Model =
       switch header.colorChannels {
@@ -119,8 +119,8 @@ package struct RenderPlan: Sendable, Hashable {
   /// Whether the picture has alpha that is blended over white before rows are warped and adjusted.
   var dropsAlpha: Bool { header.hasAlpha && !keepsAlpha }
 
-  /// Whether rows keep their alpha until they are encoded, or until they are adjusted: tones are not meant for the white
-  /// behind a picture.
+  /// Whether rows keep their alpha until they are encoded, or until their tones are adjusted: the white background is
+  /// not adjusted.
   private var keepsAlpha: Bool {
     let hasTones = edit.map { !$0.tones.isEmpty } ?? false
     return header.hasAlpha && (format.carriesAlpha || hasTones)

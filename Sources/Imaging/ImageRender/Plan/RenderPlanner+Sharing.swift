@@ -27,7 +27,7 @@ extension RenderPlanner {
   /// - Parameters:
   ///   - requests: at least one.
   ///   - extras: optional pictures such as rungs of the ladder. They are added only if they fit the decode that the
-  ///     requests need anyway. Their numbers follow those of the requests: the first is `requests.count`.
+  ///     requests need anyway. Their indexes continue after the requests: the first is `requests.count`.
   /// - Complexity: quadratic in the number of requests, of which at most ``maximumConsideredRequests`` are considered.
   package func sharedPlan(
     _ header: ImageHeader, _ requests: [SizedRequest], extras: [SizedRequest] = []

@@ -34,7 +34,7 @@ extension RenderPlanner {
   package func finalThumbnailPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
     // A thumbnail was scaled already, and often to 8 bits.
     guard wanted.request.resampling == .encoded, wanted.request.bitDepth == 8 else { return nil }
-    // Nor has it the gain map.
+    // Nor does it have the gain map.
     if wanted.mayBeHDR, header.gainMap != nil || header.isCodedInHDR { return nil }
     let geometry = geometry(header, wanted, eighths: nil)
     let thumbnail = header.thumbnails.first {
@@ -114,7 +114,8 @@ extension RenderPlanner {
   /// - Parameters:
   ///   - trimmed: the part of the smaller picture that shows the full one; `nil` if all of it does.
   ///   - size: of the full picture, as stored.
-  ///   - mayEnlarge: whether the result has the size of the full picture's, even if that needs more pixels.
+  ///   - mayEnlarge: whether the output keeps the size that `geometry` states, even if the smaller picture has fewer
+  ///     pixels.
   func standIn(
     _ standIn: ImageHeader, content trimmed: PixelRect?, for geometry: RenderGeometry, of size: PixelSize,
     mayEnlarge: Bool = false

@@ -13,8 +13,8 @@ package struct RenderPlanner: Sendable {
     self.axes = axes
   }
 
-  /// The plan of a final frame. That of a RAW file is made from the smallest preview with the requested pixels, else
-  /// from the largest; its header is the preview's.
+  /// The plan of a final frame. For a RAW file, the frame is made from the smallest preview with the requested pixels,
+  /// else from the largest, and the plan's header is the preview's.
   package func plan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan {
     let header = preview(header, for: wanted)
     return plan(header, geometry(header, wanted, eighths: nil), request: wanted.request)
@@ -47,8 +47,8 @@ package struct RenderPlanner: Sendable {
     return geometry
   }
 
-  /// The geometry of the whole picture: for a RAW file in pixels of the developed picture, for a video in those of its
-  /// display.
+  /// The geometry in pixels of the whole picture: of the developed picture for a RAW file, of the display size for a
+  /// video.
   private func wholeGeometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
     let upright = header.requestedSize
     if let adjustments = wanted.adjustments {
@@ -112,7 +112,7 @@ package struct RenderPlanner: Sendable {
 
   /// The scale, in eighths, at which the picture of a header is decoded for a request when its decode is not shared.
   ///
-  /// - Parameter header: that of a plan.
+  /// - Parameter header: the header of a plan.
   package func eighths(_ header: ImageHeader, _ wanted: SizedRequest) -> Int {
     geometry(header, wanted, eighths: nil).eighths
   }

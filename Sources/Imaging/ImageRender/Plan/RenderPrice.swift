@@ -24,7 +24,7 @@ struct RenderPrice: Sendable, Hashable {
     var bytes = Self.planeBytes(plan)
     if !isPlanar || plan.mayConvert { bytes = max(bytes, Self.rowBytes(plan)) }
     bytes += Self.editBytes(plan) + Self.encoderBytes(plan) + Self.gainMapBytes(plan)
-    // A row of a picture in another tone.
+    // A row in ToneEncoder.
     bytes += plan.outputSize.width * 2
     outputBytes = bytes + plan.horizontal.byteCount + plan.vertical.byteCount
   }
@@ -33,7 +33,7 @@ struct RenderPrice: Sendable, Hashable {
   private static let fixedBytes = 32 * 1024
 
   /// The profile while it is read and assembled. If colours are converted from it, also Little CMS's copy, its tables
-  /// in 16 bits, and those of the conversion: 33 points a side for RGB and 17 for inks (cmsopt.c).
+  /// in 16 bits, and the tables of the conversion: 33 points a side for RGB and 17 for CMYK (cmsopt.c).
   private static func colorBytes(_ plan: RenderPlan) -> Int {
     let header = plan.header
     if header.profileBytes == 0 && header.calibration == nil { return 0 }

@@ -73,18 +73,18 @@ final class FloatResampler: RowResampler {
   private func keepRow(_ y: Int) {
     // Rows above the first needed row are decoded only because the decoder can't skip them.
     guard y >= vertical.inputRange.lowerBound else { return }
-    switch layout.bitsPerChannel {
-    case 16:
+    if layout.bitsPerChannel == 16 {
       let samples = UnsafeRawPointer(staging.pointer).assumingMemoryBound(to: UInt16.self)
       if let light {
         light.load(samples, channels: layout.channels, to: line.pointer, width: layout.width)
       } else {
         photod_premultiply_u16(samples, Int32(layout.channels), line.pointer, layout.width)
       }
-    case _ where light != nil:
-      light?.load(
+    } else if let light {
+      light.load(
         UnsafePointer(staging.pointer), channels: layout.channels, to: line.pointer, width: layout.width)
-    default: photod_premultiply_u8(staging.pointer, Int32(layout.channels), line.pointer, layout.width)
+    } else {
+      photod_premultiply_u8(staging.pointer, Int32(layout.channels), line.pointer, layout.width)
     }
     photod_horizontal_f32x4(
       line.pointer, horizontalStarts, horizontal.weights, Int32(horizontal.taps),
@@ -114,7 +114,7 @@ final class FloatResampler: RowResampler {
   }
 
   /// Writes the finished row in the writer's channels. Blends it over white if the picture has alpha and the writer's
-  /// rows do not: only for rows whose values stay as they are, neither converted nor scaled in linear light.
+  /// rows do not; this happens only if rows are neither converted nor scaled in linear light.
   @inline(__always)
   private func unpremultiply(store: (Int, Float) -> Void) {
     let channels = writer.channels

@@ -119,8 +119,8 @@ package struct ResampleAxis: Sendable, Hashable {
     return Int(first)..<lastInput(of: outputLength - 1) + 1
   }
 
-  /// The weights as Q14 integers. Those of each output sum to exactly 16384; the largest weight takes the rounding
-  /// error.
+  /// The weights as Q14 integers. The weights of each output sample sum to exactly 16384; the largest absorbs the
+  /// rounding error.
   ///
   /// - Parameter step: the number of taps is rounded up to a multiple of this; the weights of output o start at o times
   ///   that number.

@@ -10,7 +10,7 @@ struct EdgeFit {
   private let horizontal: ResampleAxis
   private let vertical: ResampleAxis
 
-  /// `nil` for a tile that fits as it is.
+  /// `nil` for a tile that needs no fitting.
   ///
   /// - Parameters:
   ///   - shown: the size of what the tile shows, in source pixels.

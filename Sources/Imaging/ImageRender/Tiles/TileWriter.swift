@@ -174,8 +174,9 @@ struct TileCuts {
       count: length)
   }
 
-  /// The pair of stored rows that is complete when a row has arrived; its number is that of the row of the next scale.
-  /// The last row of an odd number has no pair, and is its own. `nil`: the other row is still to come.
+  /// The pair of stored rows that is complete when row `stored` has arrived, and the `number` of the row that it
+  /// becomes at the next scale. With an odd number of rows, the last one is paired with itself. `nil` if the other row
+  /// has not arrived yet.
   func pair(endingAt stored: Int) -> (number: Int, other: Int)? {
     let number = self.stored(stored)
     let other = min(number ^ 1, count - 1)

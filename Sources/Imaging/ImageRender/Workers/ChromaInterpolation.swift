@@ -23,7 +23,7 @@ final class ChromaInterpolation {
   /// - Parameters:
   ///   - plane: 0 or 1.
   ///   - near: the samples of the row of chroma that contains the row of pixels.
-  ///   - far: those of the row of chroma that is next to the row of pixels.
+  ///   - far: the samples of the neighbouring row of chroma on the other side of the row of pixels.
   func row(
     _ plane: Int, _ near: UnsafePointer<UInt16>, _ far: UnsafePointer<UInt16>
   ) -> UnsafePointer<UInt16> {

@@ -9,7 +9,7 @@ package enum CodedPictureRequest: Sendable, Hashable {
   /// Tiles in this order; each gives the rows of its planes: luma, and two of chroma if there is chroma. A sample has 1
   /// byte, or 2 in native order with more than 8 bits.
   case tiles(TileConfiguration, tileSize: PixelSize, tiles: [[ByteRange]])
-  /// The first of these pictures that is not nearly black, else the last; its rows are those of a tile.
+  /// The first of these pictures that is not nearly black, else the last. Its rows arrive like a tile's.
   case firstLit(TileConfiguration, size: PixelSize, pictures: [[ByteRange]])
   /// One tile: the frame scaled to `size`, in one plane of RGB, or RGBA with alpha that is not premultiplied.
   case webP(WebPPicture, size: PixelSize)
@@ -67,7 +67,7 @@ package protocol CodedPictureDecoder: Sendable {
   /// Decodes on the calling thread, which waits for the worker.
   ///
   /// - Parameters:
-  ///   - source: the file that the request's ranges are of.
+  ///   - source: the file to which the request's ranges refer.
   ///   - isOptional: the caller can do without the picture, so its failure is not remembered.
   ///   - stop: ends the worker when it is raised.
   ///   - rows: gets all bands, tile after tile and from top to bottom, with their bytes, which are valid during the
@@ -87,17 +87,17 @@ package protocol CodedPictureDecoder: Sendable {
   /// Encodes on the calling thread, which waits for the worker.
   ///
   /// - Parameters:
-  ///   - profile: the profile of the rows, if the codec's data has it: that of JPEG XL. Else empty.
+  ///   - profile: for JPEG XL, whose coded data contains it, the profile of the rows; else empty.
   ///   - rows: all rows, top to bottom, without padding: `encoding.channels` bytes a pixel.
   ///   - stop: ends the worker when it is raised.
-  /// - Returns: the coded data; for AVIF that of the colours, then that of alpha if there is any.
+  /// - Returns: the coded data; for AVIF the data of the colours, then the data of alpha if there is any.
   /// - Throws: ``CodecError``: `encoderUnavailable`, `encodingFailed`, `encoderInterrupted` or `stopped`.
   func encode(
     _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
   ) throws(CodecError) -> [[UInt8]]
 
-  /// Makes a JPEG XL of a JPEG on the calling thread, which waits for the worker. Metadata of the JPEG, and what follows
-  /// its picture, are left out.
+  /// Transcodes a JPEG to a JPEG XL on the calling thread, which waits for the worker. The JPEG's metadata and all data
+  /// after its picture are left out.
   ///
   /// - Parameters:
   ///   - source: has the JPEG.

@@ -17,7 +17,8 @@ package struct JPEGTranscoding: Sendable, Hashable {
     self.file = file
   }
 
-  /// Whether the JPEG can be made again from the JPEG XL. That takes about 400 bytes, too large a part of a small picture.
+  /// Whether the JPEG XL contains the data to reconstruct the JPEG. They take about 400 bytes, too many for a small
+  /// picture.
   package var keepsReconstruction: Bool { file.length >= 32 << 10 }
 
   /// libjxl's effort; a higher one saves no bytes.

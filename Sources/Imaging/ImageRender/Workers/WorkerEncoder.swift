@@ -20,7 +20,7 @@ final class WorkerEncoder: RowEncoder {
   private var row = 0
   let warnings: CodecWarnings? = nil
 
-  /// - Parameter channels: those of the rows that arrive.
+  /// - Parameter channels: the channels of arriving rows.
   init(
     _ plan: RenderPlan, channels: Int, profile: [UInt8]?, _ workers: (any CodedPictureDecoder)?, stop: StopFlag
   ) throws(CodecError) {
@@ -94,10 +94,10 @@ final class WorkerEncoder: RowEncoder {
     return try workers.encode(encoding, profile: profile, rows: rows, stop: stop)
   }
 
-  /// Leaves the rows as they are if the profile can't be used.
+  /// Leaves the rows unchanged if the profile can't be used.
   private func convertToSRGB(from profile: [UInt8]) {
     let hasAlpha = encoding.channels == 4
-    // The profile is that of the arriving rows: gray ones may have become RGB of equal samples.
+    // The profile describes the arriving rows: gray ones may have become RGB of equal samples.
     let isGray = channels < 3
     let source = RowFormat(model: isGray ? .gray : .rgb, hasAlpha: hasAlpha && !isGray, bitsPerChannel: 8)
     let output = ColorTransforms(capacityBytes: 0).outputColor(of: SourceColor(profile: profile), source, as: .srgb)

@@ -2,8 +2,8 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// Decodes one region of a picture with a worker, which scales it. Subclasses say what the worker is asked for, and how
-/// its rows become rows of the layout. Used once, by one thread.
+/// Decodes one region of a picture with a worker, which scales it. Subclasses define the worker's request, and how its
+/// rows become rows of the layout. Used once, by one thread.
 class WorkerRowDecoder: RowDecoder {
   let layout: RowLayout
   let isTruncated = false
@@ -33,7 +33,7 @@ class WorkerRowDecoder: RowDecoder {
     self.stop = stop
   }
 
-  /// Overridden if the worker sends other rows than those of the region.
+  /// Overridden if the worker's rows are not exactly the region's.
   func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
     _ = try deliver(rowsAt: region.y, count: region.height, into: consumer)
     return .finished
@@ -45,7 +45,7 @@ class WorkerRowDecoder: RowDecoder {
     preconditionFailure("a decoder that places no rows")
   }
 
-  /// Decodes, and delivers those of the worker's rows that lie in the region.
+  /// Decodes, and delivers the worker's rows that lie in the region.
   ///
   /// - Parameters:
   ///   - origin: the picture's row that the worker sends first.
