@@ -13,7 +13,7 @@ extension AccessTableTests {
     case anonymous, read, location, add, readWrite, admin
     /// Tokens for one album, with the scopes `read`, `read` and `write`, and `read` and `admin`.
     case limited, limitedWrite, limitedAdmin
-    /// Old tokens with `write` and without `read`: one has no rights, the other one is left with `admin`.
+    /// Old tokens with `write` and without `read`, whose `write` no longer counts: the second has only `admin` left.
     case writeAlone, writeAdmin
     /// A browser session of the token with the scope `read`.
     case session
@@ -21,7 +21,7 @@ extension AccessTableTests {
     case signedImage, signedAlbum
     case expired, revoked
 
-    /// What a caller may do, as the documentation says it.
+    /// The rights of a caller according to the documentation.
     enum Standing {
       case scopes(Set<Scope>)
       /// A signed URL, which opens only its own resource.

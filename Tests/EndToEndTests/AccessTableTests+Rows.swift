@@ -58,7 +58,7 @@ extension AccessTableTests {
   /// Needs the scope `write`; callers who have it get this response.
   ///
   /// - Parameters:
-  ///   - limited: the response to those of them who see only one album.
+  ///   - limited: the response if they see only one album.
   ///   - add: the response to callers who have only `add`.
   ///   - admin: the response to callers who have `admin` and not `write`.
   private static func writing(_ status: Int, limited: Int? = nil, add: Int = 403, admin: Int = 403) -> Answers {
@@ -73,7 +73,7 @@ extension AccessTableTests {
 
   /// Needs the scope `admin`; callers who have it get this response.
   ///
-  /// - Parameter limited: the response to those of them who see only one album.
+  /// - Parameter limited: the response if they see only one album.
   private static func administering(_ status: Int, limited: Int? = nil) -> Answers {
     { who in
       who.status { scopes in

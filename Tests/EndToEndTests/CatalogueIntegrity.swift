@@ -4,12 +4,12 @@ import Testing
 
 /// The contents of a catalogue whose writer was killed, if it is intact.
 struct CatalogueIntegrity {
-  /// By inode: names change, and so do contents.
+  /// The assets' identifiers by the inodes of their files, because names and contents change.
   var identifiers: [Int64: String] = [:]
   var paths: Set<String> = []
 
   init(_ data: String, _ comment: String) throws {
-    // A kill may come before there is a table.
+    // The writer may have been killed before the tables were created.
     let queue = try DatabaseQueue(path: data + "/catalogue.sqlite")
     defer { try? queue.close() }
     self = try queue.read { try CatalogueIntegrity($0, comment) }

@@ -145,7 +145,7 @@ struct ChangeKillTests {
       try world.perform(scenario.before, daemon)
       #expect(try world.sendToDeath(list, daemon).isEmpty, "\(comment): it was killed before it answered")
     }
-    #expect(daemon.wasKilled, "\(comment)")
+    #expect(daemon.waitUntilKilled(), "\(comment)")
     if !isDone { world.takeLateFile() }
     _ = try CatalogueIntegrity(world.folders.data, comment)
     let next = try TestDaemon(serving: world.folders)
@@ -216,7 +216,7 @@ private final class KillFixture {
     try perform(scenario.before, daemon)
     let before = try LibraryState(folders)
     guard let killed = scenario.killed else { return before }
-    #expect(try sendToDeath(killed.list, daemon).isEmpty && daemon.wasKilled)
+    #expect(try sendToDeath(killed.list, daemon).isEmpty && daemon.waitUntilKilled())
     return before
   }
 

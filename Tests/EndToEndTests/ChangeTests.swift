@@ -239,7 +239,7 @@ struct ChangeTests {
     let refused = try daemon.get("/v1/changes/stream")
     #expect(refused.status == 429 && refused.json["type"] as? String == "/problems/too-many-streams")
     // Longer than any deadline of the server.
-    for _ in 0..<3 { for stream in streams { #expect(stream.beats()); _ = stream.next(untilEmpty: true) } }
+    for _ in 0..<3 { for stream in streams { #expect(stream.readHeartbeat()); _ = stream.next(untilEmpty: true) } }
     #expect(try daemon.get("/v1/assets").status == 200)
     streams.removeFirst().leave()
     var accepted: EventStream?

@@ -11,14 +11,14 @@ final class EventStream {
     var id: String?
     var name = "message"
     var data = ""
-    /// Comments before it.
+    /// The number of comments before the event.
     var comments = 0
 
     var json: [String: Any] {
       (try? JSONSerialization.jsonObject(with: Data(data.utf8))) as? [String: Any] ?? [:]
     }
 
-    /// The changes of one kind of objects.
+    /// The identifiers of objects of a kind, such as `assets`, that had an event, such as `inserted`.
     func identifiers(_ kind: String, _ event: String) -> [String] {
       let list = (json[kind] as? [String: Any])?[event] as? [Any] ?? []
       return list.compactMap { $0 as? String ?? ($0 as? [String: Any])?["localIdentifier"] as? String }
@@ -29,7 +29,7 @@ final class EventStream {
   private var bytes: [UInt8] = []
   private var text: [UInt8] = []
   private var isAtEnd = false
-  /// The stream said nothing for the time of the connection's timeout, so that its end was not seen.
+  /// No data arrived within the connection's timeout, so the end of the stream was not seen.
   private(set) var hasTimedOut = false
   let status: Int
   let fields: String
@@ -53,9 +53,9 @@ final class EventStream {
   /// Closes the connection without notice.
   func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-  /// The next event that has data; `nil`: the stream has ended.
+  /// The next event that has data; `nil` if the stream has ended.
   ///
-  /// - Parameter untilEmpty: up to the next empty line, whatever came before it.
+  /// - Parameter untilEmpty: read only up to the next empty line, and return the event even if it has no data.
   func next(untilEmpty: Bool = false) -> Event? {
     var event = Event()
     while let line = line() {
@@ -84,8 +84,8 @@ final class EventStream {
     return nil
   }
 
-  /// Whether a comment comes before anything else.
-  func beats() -> Bool { line()?.hasPrefix(":") ?? false }
+  /// Reads a line. Returns whether it is a comment, which the daemon sends as a heartbeat.
+  func readHeartbeat() -> Bool { line()?.hasPrefix(":") ?? false }
 
   private func line() -> String? {
     while true {

@@ -45,7 +45,7 @@ struct DisplayedAsset: Equatable {
   static let unknown = DisplayedAsset("", "")
 }
 
-/// The list that a client shows: it follows only the documented rules.
+/// The list that a client shows, updated from events by the documented rules alone.
 struct FetchResultScreen {
   let client: FetchResultClient
   var list: [DisplayedAsset]
@@ -85,9 +85,9 @@ struct FetchResultScreen {
       return try #require(from.map { list[$0] } ?? other)
     }
     // Reads inserted and changed assets; the others are unchanged.
-    for (index, one) in list.enumerated() {
-      if one == .unknown { list[index] = members[index] }
-      if one.revision.isEmpty { list[index].revision = members[index].revision }
+    for (index, item) in list.enumerated() {
+      if item == .unknown { list[index] = members[index] }
+      if item.revision.isEmpty { list[index].revision = members[index].revision }
     }
     #expect(list.map(\.identifier) == members.map(\.identifier))
   }

@@ -52,7 +52,7 @@ struct FetchResultStreamHandleTests {
     let stream = try client.listen(streamed)
     _ = stream.begin()
     // Longer than the lease.
-    for _ in 0..<4 { #expect(stream.beats()); _ = stream.next(untilEmpty: true) }
+    for _ in 0..<4 { #expect(stream.readHeartbeat()); _ = stream.next(untilEmpty: true) }
     #expect(try daemon.get("/v1/fetchResults/\(unused)").status == 404)
     #expect(try daemon.get("/v1/fetchResults/\(streamed)").status == 200)
   }
@@ -91,7 +91,7 @@ struct FetchResultStreamHandleTests {
     #expect(try client.listen(placed[0], ["Last-Event-ID: \(last)"]).status == 404)
     #expect(try statuses(other) == [200, 200, 200, 201, 200, 200])
     // The stream ends with the scope.
-    while stream.beats() { _ = stream.next(untilEmpty: true) }
+    while stream.readHeartbeat() { _ = stream.next(untilEmpty: true) }
     #expect(stream.next() == nil)
   }
 

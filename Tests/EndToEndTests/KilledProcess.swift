@@ -5,14 +5,14 @@ import PhotoFixtures
   import Glibc
 #endif
 
-/// How often each writer is killed. The variable PHOTOD_KILLS sets another number: `PHOTOD_KILLS=1500` makes about
-/// 10,000 kills of all writers.
+/// How often each writer is killed. The variable PHOTOD_KILLS sets another number: `PHOTOD_KILLS=1500` gives about
+/// 10,000 kills in total.
 enum Kills {
   static let count =
     ProcessInfo.processInfo.environment["PHOTOD_KILLS"].flatMap { Int($0) } ?? Sampling.count(3, thorough: 100)
 }
 
-/// A command of photod in a process of its own. The end of its output means that it has ended.
+/// A command of photod in its own process. The end of its standard output means that it has ended.
 final class KilledProcess {
   let process = Process()
   private let output = Pipe()
@@ -34,9 +34,9 @@ final class KilledProcess {
     }
   }
 
-  /// Kills it after that many milliseconds, unless it ends before. Reads its output meanwhile.
+  /// Reads the output until the process ends, and kills it after `milliseconds` if it has not ended by then.
   ///
-  /// - Returns: its exit status; `nil`: it was killed.
+  /// - Returns: its exit status; `nil` if it was killed.
   func end(killingAfter milliseconds: Int? = nil) -> Int32? {
     let descriptor = output.fileHandleForReading.fileDescriptor
     let deadline = milliseconds.map { ContinuousClock.now + .milliseconds($0) }

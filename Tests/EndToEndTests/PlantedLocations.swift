@@ -6,7 +6,7 @@ enum PlantedLocations {
   private static let (latitude, longitude) = (-41.292483, 174.778142)
   private static let scene = Pixels.orientationCard(width: 240, height: 180)
   /// Text that a camera's program may leave anywhere.
-  private static let free = "lat=-41.292483;lon=174.778142;e7=-412924830,1747781420"
+  private static let freeText = "lat=-41.292483;lon=174.778142;e7=-412924830,1747781420"
 
   static func files() throws -> [(name: String, bytes: [UInt8])] {
     var files: [(String, [UInt8])] = []
@@ -66,8 +66,8 @@ enum PlantedLocations {
     return files
   }
 
-  /// What is planted in comments, unknown entries and unknown segments.
-  static var unstructured: [UInt8] { Array(free.utf8) + packed + Array("Venueville".utf8) }
+  /// The data planted in comments, unknown entries and unknown segments.
+  static var unstructured: [UInt8] { Array(freeText.utf8) + packed + Array("Venueville".utf8) }
 
   private static func jpeg(_ isBigEndian: Bool, _ date: String = "2024:05:06 08:00:00") -> [UInt8] {
     JPEGFile {
@@ -76,12 +76,12 @@ enum PlantedLocations {
       ]
       $0.segments = [
         JPEGSegment(marker: 0xED, content: Array("Photoshop 3.0\0".utf8) + resources),
-        JPEGSegment(marker: 0xFE, content: Array(free.utf8)),
-        JPEGSegment(marker: 0xEB, content: Array(free.utf8) + packed),
+        JPEGSegment(marker: 0xFE, content: Array(freeText.utf8)),
+        JPEGSegment(marker: 0xEB, content: Array(freeText.utf8) + packed),
         manifestSegment, thumbnailSegment,
         JPEGSegment(marker: 0xEC, content: Array("[picture info]\r\nGPSLatitude=41,17.54898S\r\n".utf8)),
       ]
-    }.encoded(scene) + Array(free.utf8)
+    }.encoded(scene) + Array(freeText.utf8)
   }
 
   /// A small picture with places of its own.
@@ -115,7 +115,7 @@ enum PlantedLocations {
     return PNGFile(.rgb(depth: 8)) {
       $0.chunks = [
         PNGChunk("eXIf", block(true, "2024:05:06 09:00:00").bytes), text("Location", "Quaxwellington"),
-        text("GPS", free),
+        text("GPS", freeText),
         PNGChunk("iTXt", Array("XML:com.adobe.xmp\0\0\0\0\0\(xmp)".utf8)),
         PNGChunk("zTXt", Array("Raw profile type iptc\0\0".utf8) + PNGChunks.stored(hexProfile(resources))),
         PNGChunk("prVt", packed), PNGChunk("meTa", Array(xmp.utf8)), PNGChunk("caBX", manifest),
@@ -130,7 +130,7 @@ enum PlantedLocations {
     return Array("\niptc\n\(bytes.count)\n\(digits)\n".utf8)
   }
 
-  /// Numbers as programs keep them.
+  /// The coordinates as programs store them in binary: doubles, and integers of 1e-7 degrees, in both byte orders.
   private static var packed: [UInt8] {
     var bytes: [UInt8] = []
     for value in [latitude, longitude, -latitude] {
@@ -147,18 +147,18 @@ enum PlantedLocations {
     _ isBigEndian: Bool, _ date: String, _ page: [(Int, TIFFPicture.Value)] = []
   ) -> TIFFPicture {
     let thumbnail = JPEGFile {
-      $0.leadingSegments = [.xmp(xmp), JPEGSegment(marker: 0xFE, content: Array(free.utf8))]
+      $0.leadingSegments = [.xmp(xmp), JPEGSegment(marker: 0xFE, content: Array(freeText.utf8))]
       $0.exif = EXIFBlock { ($0.latitude, $0.longitude) = (latitude, longitude) }
     }.encoded(Pixels.orientationCard(width: 160, height: 120))
     // Of an unknown maker.
-    let note: [UInt8] = Array("NOBODY\0\0".utf8) + packed + Array(free.utf8)
+    let note: [UInt8] = Array("NOBODY\0\0".utf8) + packed + Array(freeText.utf8)
     let method: [UInt8] = Array("ASCII\0\0\0Quaxwellington".utf8)
     var area: [UInt8] = Array("UNICODE\0".utf8)
     for unit in "Pierelbow".utf16 { area += [UInt8(unit & 255), UInt8(unit >> 8)] }
     let exif = TIFFPicture.Directory([
       (0x9003, .ascii(date)), (0x927C, .undefined(note)),
       // Entries without a name.
-      (0xFDE8, .ascii(free)), (0xFDE9, .undefined(packed)),
+      (0xFDE8, .ascii(freeText)), (0xFDE9, .undefined(packed)),
     ])
     let place = TIFFPicture.Directory([
       (0x0001, .ascii("S")), (0x0002, .rationals([(41, 1), (17, 1), (329_388, 10_000)])), (0x0003, .ascii("E")),

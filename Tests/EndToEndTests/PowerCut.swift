@@ -41,16 +41,16 @@ final class PowerCut {
   let environment: [String: String]
 
   /// - Parameters:
-  ///   - root: the folder whose files are cut.
-  ///   - log: outside of it.
-  ///   - isDeaf: syncs do nothing.
-  init(root: String, log: String, isDeaf: Bool = false) throws {
+  ///   - root: the folder whose files lose their unsynced content.
+  ///   - log: the file for the records, outside of `root`.
+  ///   - ignoresSyncs: treat syncs as if they did nothing.
+  init(root: String, log: String, ignoresSyncs: Bool = false) throws {
     self.root = root
     self.log = log
     unlink(log)
     environment = [
       "LD_PRELOAD": try #require(Self.library), "POWER_CUT_LOG": log, "POWER_CUT_ROOT": root,
-      "POWER_CUT_DEAF": isDeaf ? "1" : "0",
+      "POWER_CUT_DEAF": ignoresSyncs ? "1" : "0",
     ]
     for (path, inode) in try Self.files(in: root) {
       contents[inode] = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
@@ -59,7 +59,7 @@ final class PowerCut {
 
   deinit { unlink(log) }
 
-  /// Gives every file the content that it had at its last sync. The process has been killed.
+  /// Gives every file the content that it had at its last sync. Call it after the process was killed.
   ///
   /// - Returns: the number of files whose content was cut.
   func apply() throws -> Int {
@@ -104,7 +104,7 @@ final class PowerCut {
       let bytes = synced[inode] ?? []
       if FileManager.default.contents(atPath: path) == Data(bytes) { continue }
       cut += 1
-      // In place: the inode stays.
+      // Written in place, to keep the inode.
       let descriptor = open(path, O_WRONLY | O_TRUNC)
       try #require(descriptor >= 0)
       var rest = bytes[...]

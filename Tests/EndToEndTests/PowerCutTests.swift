@@ -22,7 +22,7 @@ struct PowerCutTests {
       let client = LoadClient(daemon, load, world)
       client.run(milliseconds: Int.random(in: 1...300, using: &numbers))
       daemon.signal(SIGKILL)
-      #expect(daemon.wasKilled)
+      #expect(daemon.waitUntilKilled())
       client.finish()
       _ = try cut.apply()
       let comment = "\(load.rawValue), power cut \(number), \(Sampling.note)"
@@ -68,12 +68,12 @@ struct PowerCutTests {
   @Test("if the disk ignores syncs, confirmed changes are lost: the simulation finds what it is for")
   func deaf() throws {
     let world = try LoadedLibrary(assets: 2)
-    let cut = try PowerCut(root: world.folders.base + "/", log: Self.log(world.folders), isDeaf: true)
+    let cut = try PowerCut(root: world.folders.base + "/", log: Self.log(world.folders), ignoresSyncs: true)
     let daemon = try TestDaemon(serving: world.folders, environment: cut.environment)
     let list = #"{"changes": [{"type": "updateAsset", "asset": "\#(world.identifiers[0])", "caption": "confirmed"}]}"#
     #expect(try daemon.post("/v1/changes", list).status == 200)
     daemon.signal(SIGKILL)
-    #expect(daemon.wasKilled)
+    #expect(daemon.waitUntilKilled())
     #expect(try cut.apply() > 0)
     let captions = try world.folders.catalogue {
       try String.fetchAll($0, sql: "SELECT caption FROM asset WHERE caption IS NOT NULL")
@@ -100,7 +100,7 @@ struct PowerCutTests {
     unlink(failing)
     #expect(try setCaption("after") == 200)
     daemon.signal(SIGKILL)
-    #expect(daemon.wasKilled)
+    #expect(daemon.waitUntilKilled())
     _ = try cut.apply()
     _ = try CatalogueIntegrity(world.folders.data, "after a failing disk")
     try world.recover()

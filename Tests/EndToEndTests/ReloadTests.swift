@@ -127,7 +127,7 @@ struct ReloadTests {
     let descriptors = "/proc/\(identifier)/fd"
     try TestDaemon.until("it waits for the lock") {
       try FileManager.default.contentsOfDirectory(atPath: descriptors).contains { number in
-        // A descriptor may be closed meanwhile.
+        // The daemon may have closed a descriptor since the folder was listed.
         let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(number)")
         return path?.hasSuffix("/open.lock") ?? false
       }

@@ -147,7 +147,7 @@ struct RemoteDownloadTests {
       }
       try daemon.until("half of it is here") { remote.localOriginals.count == 2 }
       daemon.signal(SIGKILL)
-      #expect(daemon.wasKilled)
+      #expect(daemon.waitUntilKilled())
     }
     remote.server.misbehave(nil)
     let daemon = try remote.serve()

@@ -35,7 +35,7 @@ final class RemoteFixture: Sendable {
     folders = try TestDaemon.Folders()
   }
 
-  /// Call it at the end of the test: until then the server is there.
+  /// Stops the server; call it at the end of the test.
   func stop() { server.stop() }
 
   /// The name of a file of the library on the server.
@@ -66,7 +66,7 @@ final class RemoteFixture: Sendable {
       ["scan", "--library", library, "--data", folders.data] + arguments + more, environment: environment)
   }
 
-  /// Scans the library, and serves it. The daemon makes no scans of its own after its first one.
+  /// Scans the library, and serves it. After the scan at its start, the daemon scans only on request.
   func daemon(_ more: [String] = []) throws -> TestDaemon {
     let scan = try scan()
     #expect(scan.status == 0, "\(scan.error)")
@@ -106,7 +106,7 @@ final class RemoteFixture: Sendable {
   }
 }
 
-/// Responses that other threads wait for.
+/// Requests that run on threads of their own, and their responses.
 final class WaitingResponses: Sendable {
   private let state = Mutex<[Int: Result<TestDaemon.Response, any Error>]>([:])
   private let group = DispatchGroup()
@@ -122,7 +122,7 @@ final class WaitingResponses: Sendable {
 
   var count: Int { state.withLock { $0.count } }
 
-  /// All responses, when the last one is here.
+  /// Waits for all responses, and returns them in the order of their numbers.
   func wait() throws -> [TestDaemon.Response] {
     #expect(group.wait(timeout: .now() + 60) == .success, "\(count) responses")
     return try state.withLock { $0 }.sorted { $0.key < $1.key }.map { try $0.value.get() }

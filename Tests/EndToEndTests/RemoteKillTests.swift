@@ -61,7 +61,7 @@ struct RemoteKillTests {
         _ = daemon.terminate()
         let killed = try remote.serve(RemoteKillTests.uploads, environment: ["PHOTOD_TEST_FAULT": "renamed"])
         _ = try RemoteKillTests.send(#"{"type": "deleteAsset", "asset": "\#(asset)"}"#, killed)
-        #expect(killed.wasKilled)
+        #expect(killed.waitUntilKilled())
         upload = ""
       }
     }
@@ -127,7 +127,7 @@ struct RemoteKillTests {
       let daemon = try? Self.serve(world, scenario, ["PHOTOD_TEST_FAULT": point])
       if let daemon {
         try world.act(scenario, daemon)
-        #expect(daemon.wasKilled, "\(point)")
+        #expect(daemon.waitUntilKilled(), "\(point)")
       }
     }
     let daemon = try Self.serve(world, scenario, [:])

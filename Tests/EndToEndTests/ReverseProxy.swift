@@ -7,7 +7,8 @@ import Testing
 
 /// nginx with `config/nginx.conf` in front of a daemon. Only the sockets and paths of the sample are replaced.
 ///
-/// nginx can't make temporary files: plain files take the place of its folders for them.
+/// nginx can't create temporary files, because plain files replace its folders for them. So a request fails if nginx
+/// buffers a body on disk.
 final class ReverseProxy {
   /// Whether all programs that it needs are installed.
   static let isInstalled = [nginx, program("openssl"), program("curl")].allSatisfy { $0 != nil }
@@ -26,7 +27,7 @@ final class ReverseProxy {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  /// - Parameter arguments: of the daemon, beside those that the sample asks for.
+  /// - Parameter arguments: of the daemon, in addition to those that the sample needs.
   init(_ fill: (TestDaemon.Files) throws -> Void = { _ in }, arguments: [String] = []) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "photod-proxy-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -37,8 +38,8 @@ final class ReverseProxy {
       ] + arguments)
     let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "\(folder)/key"]
     let name = ["-subj", "/CN=photos.example", "-addext", "subjectAltName=DNS:photos.example"]
-    let made = try Self.run("openssl", ["req", "-x509", "-days", "2", "-out", "\(folder)/certificate"] + key + name)
-    try #require(made.status == 0, "openssl made no certificate")
+    let openssl = try Self.run("openssl", ["req", "-x509", "-days", "2", "-out", "\(folder)/certificate"] + key + name)
+    try #require(openssl.status == 0, "openssl made no certificate")
     try Data(configuration().utf8).write(to: URL(filePath: "\(folder)/nginx.conf"))
     process.executableURL = URL(filePath: try #require(Self.nginx))
     process.arguments = [
@@ -96,7 +97,7 @@ final class ReverseProxy {
 
   // MARK: Requests
 
-  /// curl failed before any answer came.
+  /// curl failed before a response arrived.
   struct NoAnswer: Error {
     let status: Int32
   }
@@ -121,7 +122,7 @@ final class ReverseProxy {
     return try TestDaemon.parsed(run.output)
   }
 
-  /// `Expect` would bring an interim answer, whose head curl prints too.
+  /// Without `Expect`: it would cause an interim response, whose head curl would print too.
   private func curlArguments(_ socket: String) -> [String] {
     [
       "-q", "-s", "-g", "-i", "--max-time", "60", "--noproxy", "*", "--unix-socket", "\(folder)/\(socket)", "--cacert",
@@ -149,8 +150,8 @@ final class ReverseProxy {
       process.waitUntilExit()
     }
 
-    /// Whether the text arrives before the response ends.
-    func brings(_ expected: String) -> Bool {
+    /// Reads until the text arrives. Returns false if the response ends first.
+    func receive(_ expected: String) -> Bool {
       while !text.contains(expected) {
         let more = output.fileHandleForReading.availableData
         if more.isEmpty { return false }
@@ -183,7 +184,7 @@ final class ReverseProxy {
     return try TestDaemon.parsed(answer)
   }
 
-  /// A file of that size for uploads: the bytes, then zeros that take no room on the disk.
+  /// A sparse file of this size for uploads: the bytes, then zeros.
   func file(_ bytes: [UInt8], size: Int) throws -> String {
     let path = "\(folder)/\(UUID().uuidString)"
     try Data(bytes).write(to: URL(filePath: path))

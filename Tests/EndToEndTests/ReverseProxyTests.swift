@@ -115,10 +115,10 @@ struct ReverseProxyTests {
     let proxy = try ReverseProxy()
     let secret = try proxy.daemon.makeToken("read,write")
     let stream = try proxy.stream("/v1/changes/stream", ["-H", TestDaemon.bearer(secret)], version: version)
-    #expect(stream.brings("id: "))
+    #expect(stream.receive("id: "))
     let uploaded = try proxy.daemon.upload(UploadTests.picture(1), "", [TestDaemon.bearer(secret)])
     let identifier = try #require(uploaded.json["localIdentifier"] as? String)
-    #expect(stream.brings(identifier), "\(proxy.errors)")
+    #expect(stream.receive(identifier), "\(proxy.errors)")
   }
 
   @Test("a response with a long Link field passes")

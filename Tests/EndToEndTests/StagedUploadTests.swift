@@ -244,7 +244,7 @@ struct StagedUploadTests {
       let daemon = try TestDaemon(serving: folders)
       location = try #require(try daemon.stage([], "?filename=b.jpg")["Location"])
       try daemon.appendPart(picture[..<1_000_000], of: picture.count, to: location, at: 0) { daemon.signal(SIGKILL) }
-      #expect(daemon.wasKilled)
+      #expect(daemon.waitUntilKilled())
     }
     let daemon = try TestDaemon(serving: folders)
     let offset = try daemon.offset(location)
@@ -323,7 +323,7 @@ struct StagedUploadTests {
         list = try Self.prepare(daemon)
         let head = TestDaemon.head("POST", "/v1/changes", ["Content-Type: application/json"], list.utf8.count)
         #expect(try daemon.exchanged(head, Array(list.utf8)).isEmpty, "\(comment)")
-        #expect(daemon.wasKilled, "\(comment)")
+        #expect(daemon.waitUntilKilled(), "\(comment)")
       }
       _ = try CatalogueIntegrity(folders.data, comment)
       let next = try TestDaemon(serving: folders)

@@ -28,8 +28,8 @@ extension TestDaemon {
 
   static func bearer(_ secret: String) -> String { "Authorization: Bearer \(secret)" }
 
-  /// Asks until the condition holds, for two minutes at most. Pauses grow to 50 ms, so that the daemon has the
-  /// processors.
+  /// Polls until the condition holds, for two minutes at most. Pauses grow to 50 ms, to leave the processors to the
+  /// daemon.
   func until(_ what: String, _ isSo: () throws -> Bool) throws { try Self.until(what, isSo) }
 
   static func until(_ what: String, _ isSo: () throws -> Bool) throws {

@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-/// The built binary, serving a folder of a test's own on a port of the system's choosing.
+/// The built daemon, serving a test's own folder on a free port.
 ///
 /// `@unchecked Sendable` because its fields are constants, and `Process` is only ended, once.
 final class TestDaemon: @unchecked Sendable {
@@ -54,7 +54,7 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
-  /// Serves folders as they are, which may outlive it.
+  /// Serves folders without a scan before the start. The folders may outlive the daemon.
   ///
   /// - Parameter library: the setting `library`, if it is not the folder.
   init(
@@ -93,7 +93,7 @@ final class TestDaemon: @unchecked Sendable {
     Self.running.withLock { $0.removeAll { [process] in $0 == process.processIdentifier } }
   }
 
-  /// A daemon that all tests share has no owner that ends it.
+  /// Kills the daemon when the test process exits: a daemon in a static property is never deinitialised.
   private static func endAtExit(_ identifier: Int32) {
     let isFirst = running.withLock { running in
       running.append(identifier)
@@ -143,13 +143,13 @@ final class TestDaemon: @unchecked Sendable {
     get throws {
       let folder = "/proc/\(process.processIdentifier)/fd"
       return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
-        // A descriptor may be closed meanwhile.
+        // The daemon may have closed a descriptor since the folder was listed.
         try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
       }.filter { $0.hasPrefix(library + "/") }
     }
   }
 
-  /// What one of its descriptors is, as /proc names it.
+  /// The target of one of its descriptors, as /proc shows it.
   func descriptor(_ number: Int32) throws -> String {
     try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process.processIdentifier)/fd/\(number)")
   }
@@ -163,8 +163,8 @@ final class TestDaemon: @unchecked Sendable {
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-  /// Waits until it has ended; whether SIGKILL ended it.
-  var wasKilled: Bool {
+  /// Waits until the daemon has ended. Returns whether SIGKILL ended it.
+  func waitUntilKilled() -> Bool {
     process.waitUntilExit()
     return process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
   }
@@ -183,8 +183,8 @@ final class TestDaemon: @unchecked Sendable {
     return tests.appending(path: "photod").path
   }()
 
-  /// Files that a test has just put there are whole, and what it does to them is seen when it says so. Tests read the
-  /// log as logfmt.
+  /// Tests put complete files into the library and request scans themselves, so scans don't wait for files to settle
+  /// and the folder is not watched. Tests read the log as logfmt.
   static let environment = ProcessInfo.processInfo.environment.merging([
     "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false", "PHOTOD_LOG_FORMAT": "logfmt",
   ]) { $1 }
@@ -255,7 +255,8 @@ final class TestDaemon: @unchecked Sendable {
     case abruptly
   }
 
-  /// A system call that failed. Thrown, not recorded: threads of a test may outlive the daemon that they ask.
+  /// A system call that failed. Thrown instead of recorded as an issue, because threads of a test may send requests
+  /// after their daemon has ended.
   struct Failure: Error, CustomStringConvertible {
     let call: String
     let number = errno
@@ -263,7 +264,7 @@ final class TestDaemon: @unchecked Sendable {
     var description: String { "\(call): \(String(cString: strerror(number)))" }
   }
 
-  /// A connection to it, the caller's to close.
+  /// A connection to the daemon; the caller closes it.
   func connection() throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
@@ -337,7 +338,7 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
-  /// Waits until every asset has its placeholder, which are made in the background; returns all assets.
+  /// Waits until the daemon has made the placeholders of all assets in the background; returns the assets.
   func assetsWithPlaceholders() throws -> [[String: Any]] {
     var assets: [[String: Any]] = []
     try until("every asset has a placeholder") {
@@ -356,9 +357,9 @@ final class TestDaemon: @unchecked Sendable {
 }
 
 extension TestDaemon {
-  /// A daemon over that many small pictures, `0.jpg` and so on, each with a different width.
+  /// A daemon with `count` small pictures, `0.jpg` and so on, each with a different width.
   ///
-  /// - Parameter settings: variables of the environment, as a shell takes them.
+  /// - Parameter settings: environment variables in a shell's syntax, such as `A=1 B=2`.
   static func ofCards(_ count: Int = 4, settings: String = "") throws -> TestDaemon {
     try TestDaemon(
       { files in

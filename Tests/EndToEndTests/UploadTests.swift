@@ -277,7 +277,7 @@ struct UploadTests {
       let head =
         "POST /v1/assets?filename=a.jpg HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(picture.count)\r\n\r\n"
       #expect(try daemon.exchanged(head, picture).isEmpty)
-      #expect(daemon.wasKilled)
+      #expect(daemon.waitUntilKilled())
     }
     let isThere = ["named", "placed", "recorded"].contains(point)
     let queue = try DatabaseQueue(path: folders.data + "/catalogue.sqlite")

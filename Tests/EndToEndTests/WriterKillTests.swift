@@ -36,7 +36,7 @@ struct WriterKillTests {
       let client = LoadClient(daemon, load, world)
       client.run(milliseconds: delay)
       daemon.signal(SIGKILL)
-      #expect(daemon.wasKilled)
+      #expect(daemon.waitUntilKilled())
       client.finish()
       let comment = "\(load.rawValue), kill \(number), \(Sampling.note)"
       _ = try CatalogueIntegrity(world.folders.data, comment)
