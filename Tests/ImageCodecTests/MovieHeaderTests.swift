@@ -44,7 +44,7 @@ struct MovieHeaderTests {
       try header(MovieFile { $0.tracks = [sound, chapters, film, MovieFile.Track()] }.bytes).storedSize.width == 640)
     #expect(try header(MovieFile { $0.tracks = [chapters, sound] }.bytes).storedSize.width == 160)
     // The size may be in the sample description only.
-    let hidden = MovieFile.Track { ($0.width, $0.height, $0.sizeIsOfSamples) = (320, 240, true) }
+    let hidden = MovieFile.Track { ($0.width, $0.height, $0.hasSizeOnlyInSamples) = (320, 240, true) }
     #expect(try header(MovieFile { $0.tracks = [hidden] }.bytes).storedSize == PixelSize(width: 320, height: 240))
   }
 

@@ -30,8 +30,8 @@ struct photod_codec_floor {
 
 // Allocates the planes: one plane of `channels`, or luma and halved chroma if the picture is planar.
 bool floor_plane_allocate(photod_codec_floor *floor, uint32_t channels);
-// Copies the needed pixels from row y of `height` decoded ones: pixels of `pixel_bytes`, the first byte of each sample
-// of `sample_bytes`.
+// Copies the needed pixels from row y of a decoded picture of `width` by `height`: the first byte of each sample of
+// `sample_bytes`.
 void floor_plane_take(floor_plane *plane, const uint8_t *row, uint32_t y, uint32_t width, uint32_t height,
                       size_t sample_bytes);
 

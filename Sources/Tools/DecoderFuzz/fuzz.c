@@ -95,7 +95,7 @@ ssize_t decoder_fuzz_write(int descriptor, const void *memory, size_t count) {
 
 // A worker ends after its picture, so a codec need not free what it has allocated.
 
-// A table of open addresses. Entries are never moved, so each is within NEAR places of its own.
+// A hash table with open addressing. Entries never move, so each is within NEAR places of its hash.
 enum { KEPT = 1 << 16, NEAR = 64 };
 static const volatile void *kept[KEPT];
 static bool is_keeping;

@@ -98,7 +98,7 @@ package struct CodedGIFFile: Sendable {
       if count < 4096 {
         table[key] = count
         count += 1
-        // The decoder's table is one string behind.
+        // The decoder adds each string one code later than the encoder.
         if count == (1 << codeBits) + 1 && codeBits < 12 { codeBits += 1 }
       } else if clearsFullTable {
         reset()

@@ -13,7 +13,7 @@ package struct CodedMovieFile: Sendable {
     }
   }
 
-  /// The boxes that say where the fragments of a movie are.
+  /// The boxes that locate the fragments of a movie.
   package enum FragmentIndex: Sendable {
     /// One `sidx` before all fragments, or one before each; `mfra` after them.
     case ofAll, ofEach, atEnd
@@ -37,7 +37,7 @@ package struct CodedMovieFile: Sendable {
   package var hasEqualSizes = false
   /// Seconds since 1904.
   package var created = 0
-  /// Whether the track says how long it is; players can't seek otherwise.
+  /// Whether the track states its duration; players can't seek otherwise.
   package var hasTrackDuration = false
   /// The length of an entry of a compact table of sizes (`stz2`): 4, 8 or 16 bits; `nil` for `stsz`.
   package var compactSizeBits: Int?
@@ -48,7 +48,7 @@ package struct CodedMovieFile: Sendable {
   package var framesBeforeFragments = 0
   /// The tick at which the first frame of a fragmented movie is decoded.
   package var firstTick = 0
-  /// Seconds that `mvhd` states; `nil` for those of the frames.
+  /// Seconds that `mvhd` states; `nil` for the sum of the frames.
   package var statedSeconds: Int?
   /// A JPEG that stands for the movie.
   package var coverArt: [UInt8]?

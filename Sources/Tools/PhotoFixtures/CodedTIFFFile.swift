@@ -83,12 +83,13 @@ package struct CodedTIFFFile: Sendable {
     return file
   }
 
-  /// Adds the data and the directory, whose position is written at `pointer`. Returns where that of the next page goes.
+  /// Adds the data and the directory, and writes the directory's position at `pointer`. Returns the place for the
+  /// position of the next page's directory.
   private func append(to file: inout [UInt8], pointer: Int) -> Int {
     let tiles = data ?? codedTiles
     var children: [Int] = []
     for page in subPages {
-      // Its position is written over this.
+      // A place for the position of the sub-page's directory.
       let place = file.count
       file += number(0, fieldBytes)
       _ = page.append(to: &file, pointer: place)
@@ -359,7 +360,7 @@ package enum TIFFStrings {
         put(256)
         (table, count, codeBits) = ([:], 258, 9)
       } else if count == 1 << codeBits {
-        // The decoder's table is one string behind, and codes grow one early.
+        // The decoder adds each string one code later than the encoder, and TIFF's codes grow one code early.
         codeBits += 1
       }
     }

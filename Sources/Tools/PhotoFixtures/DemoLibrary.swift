@@ -47,7 +47,7 @@ package enum DemoLibrary {
 
   /// Writes the library into a folder, which is created. Returns the paths in order.
   ///
-  /// - Parameter scale: of the sides of all photographs; a test needs no large ones.
+  /// - Parameter scale: scales the sides of all photographs; tests use small ones.
   package static func write(to folder: String, scale: Double = 1) throws -> [String] {
     var paths: [String] = []
     for (seed, shot) in shots.enumerated() {

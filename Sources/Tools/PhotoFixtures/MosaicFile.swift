@@ -12,7 +12,7 @@ package struct MosaicFile: Sendable {
   package var isLinear = false
   /// Green rows and columns on each side, which the default crop cuts off.
   package var border = 0
-  /// 1: none. The samples are the same whatever it says.
+  /// The stated compression, 1 for none. The samples are never compressed.
   package var compression = 1
   /// A JPEG in a sub-directory.
   package var preview: [UInt8]?

@@ -10,7 +10,7 @@ package struct MovieFile: Sendable {
     /// Runs of frames with the same duration in ticks; a second has 600 ticks.
     package var runs: [(frames: Int, ticks: Int)] = [(60, 20)]
     /// Whether only the sample description has the size.
-    package var sizeIsOfSamples = false
+    package var hasSizeOnlyInSamples = false
 
     package init() {}
     package init(_ change: (inout Track) -> Void) { change(&self) }
@@ -107,7 +107,7 @@ package struct MovieFile: Sendable {
   private func box(of track: Track) -> [UInt8] {
     let (a, b, c, d) = track.matrix
     let matrix = [a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30].flatMap { Boxes.number($0, 4) }
-    let shown = track.sizeIsOfSamples ? (0, 0) : (track.width, track.height)
+    let shown = track.hasSizeOnlyInSamples ? (0, 0) : (track.width, track.height)
     let header = Boxes.fullBox(
       "tkhd", version: version, flags: track.isEnabled ? 3 : 0, time(trackCreated), time(trackCreated),
       Boxes.number(1, 4), Boxes.number(0, 4), time(duration), [UInt8](repeating: 0, count: 16), matrix,

@@ -42,7 +42,7 @@ extension TIFFPicture {
       file.chain = [Directory(details.entries + size(4640, 3472) + [(259, .short([1]))])]
       return file
     }
-    // The note is at the same place wherever it says that it is.
+    // The note's position does not depend on its content, so a draft gives it.
     let draft = file(noteAt: 0)
     guard note == .olymp, let place = draft.bytes.firstRange(of: Array("OLYMP\0".utf8)) else { return draft }
     return file(noteAt: place.lowerBound)

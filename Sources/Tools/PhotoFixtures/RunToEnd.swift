@@ -5,9 +5,9 @@ import Foundation
 ///
 /// - Parameters:
 ///   - program: its path.
-///   - input: what it reads from its standard input; by default, it has that of this process.
-///   - environment: by default, that of this process.
-/// - Returns: its exit status, or 128 and the number of the signal that ended it, as shells have it; what it wrote.
+///   - input: its standard input; by default, this process's.
+///   - environment: by default, this process's.
+/// - Returns: its exit status, or as in shells 128 plus the number of the signal that ended it; and its outputs.
 package func runToEnd(
   _ program: String, _ arguments: [String], input: [UInt8]? = nil, environment: [String: String]? = nil
 ) throws -> (status: Int32, output: [UInt8], error: String) {
@@ -17,7 +17,7 @@ package func runToEnd(
   if let environment { process.environment = environment }
   let output = Pipe()
   process.standardOutput = output
-  // A second pipe could be full while the first one is read.
+  // A file, because with a second pipe the program could block on it while the first one is read.
   let errors = FileManager.default.temporaryDirectory.appending(path: "photod-errors-\(UUID().uuidString)")
   try Data().write(to: errors)
   defer { try? FileManager.default.removeItem(at: errors) }

@@ -56,7 +56,7 @@ package struct Scene: Sendable {
   /// How near a range is, 0...1.
   private static func nearness(_ range: Int) -> Double { Double(range) / Double(ranges - 1) }
 
-  /// - Parameter ridges: those at `x`.
+  /// - Parameter ridges: the ridges at `x`.
   private func color(_ x: Double, _ y: Double, aspect: Double, _ ridges: SIMD4<Double>) -> Color {
     let lake = horizon + 0.22
     guard y > lake else { return above(x, y, aspect: aspect) { y > ridges[$0] } }
@@ -70,14 +70,14 @@ package struct Scene: Sendable {
     return (mirrored.r * shade, mirrored.g * shade, mirrored.b * shade + 0.04)
   }
 
-  /// Where a range of hills begins.
+  /// The y coordinate of a range's ridge at `x`.
   private func ridge(of range: Int, _ x: Double) -> Double {
     let near = Self.nearness(range)
     let height = fractal(x * (1.6 + near * 2.5) + near * 17, 3.7 + near, octaves: 6)
     return horizon + near * 0.16 - 0.2 * (1 - near * 0.6) * height
   }
 
-  /// Calculates the ridge only if heights of 0...1 don't answer.
+  /// Calculates the ridge only if its lowest and highest possible places don't decide.
   private func isBelowRidge(of range: Int, _ x: Double, _ y: Double) -> Bool {
     let near = Self.nearness(range)
     let lowest = horizon + near * 0.16

@@ -26,7 +26,7 @@ package final class TemporaryFileSystem {
     guard mount("tmpfs", path, "tmpfs", flags, nil) == 0 else { throw MountError(code: errno) }
   }
 
-  /// Gives it another size, and keeps its files.
+  /// Changes its size and keeps its files.
   package func resize(bytes: Int) throws {
     guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(bytes)") == 0 else { throw MountError(code: errno) }
   }

@@ -175,8 +175,8 @@ package struct UltraHDRFile: Sendable {
     """
   }
 
-  /// The two numbers of Apple's maker note in ``appleEXIF(_:)``, and the headroom that follows from them: 2.303 - 0.303
-  /// * 1 stops.
+  /// The two numbers of Apple's maker note in ``appleEXIF(_:)``, and the linear headroom that follows from them: 2.303
+  /// - 0.303 * 1 = 2 stops.
   package static let appleNumbers = (headroom: 1.01, gain: 1.0)
   package static let appleHeadroom = 4.0
 
@@ -204,7 +204,7 @@ package struct UltraHDRFile: Sendable {
 
   /// The parts of a file that photod wrote.
   package struct Parts: Sendable {
-    /// The picture without what follows it.
+    /// The picture without the bytes after it.
     package let picture: [UInt8]
     package let map: [UInt8]
     /// The contents of the APPn segments, with their markers.

@@ -3,7 +3,7 @@ import Foundation
 import ImageCodec
 import PhotoModel
 
-/// Writes a copy of a file without places, as a download without the scope `location` gives it.
+/// Writes a copy of a file without locations, like a download by a caller without the scope `location`.
 struct BlankFile: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "blank", abstract: "Write a copy of a file without places, for scripts/compare-locations.")

@@ -1,5 +1,5 @@
-// The time that a cancelled render goes on: from the raised stop flag to the return of the render with its memory
-// freed.
+// How long a render continues after it is cancelled: from the raised stop flag until the render has returned and freed
+// its memory.
 //
 // Each photograph is rendered repeatedly at several sizes, and stopped at a random moment. Measured in wall time,
 // because that is how long the worker stays occupied, so run it on a quiet machine.

@@ -25,7 +25,7 @@ struct Command {
   private let arguments: [String]
   private let mayFail: Bool
 
-  /// - Parameter mayFail: the program exits with an error if only some of the requested data exist.
+  /// - Parameter mayFail: accept an error status: the program exits with one if some of the requested data are missing.
   init(_ arguments: [String], mayFail: Bool = false) {
     self.arguments = arguments
     self.mayFail = mayFail

@@ -1,4 +1,4 @@
-/// A program that is asked for a picture, beside others.
+/// A program that makes pictures, compared with others.
 struct Contestant {
   /// Makes this number of pictures, and returns the CPU seconds of all.
   let turn: (Int) throws -> Double

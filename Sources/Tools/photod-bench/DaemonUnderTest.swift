@@ -24,7 +24,7 @@ final class DaemonUnderTest {
         binary, "serve", "--library", library, "--data", data, "--listen", listen, "--set",
         "scan.intervalSeconds=0",
         "--log-level", "error",
-      ] + settings.flatMap { ["--set", $0] }, speaksWhenReady: true)
+      ] + settings.flatMap { ["--set", $0] }, printsWhenReady: true)
     guard let start = process.firstLine.range(of: "http://") else {
       throw BenchError(description: "photod did not start")
     }
@@ -63,7 +63,7 @@ final class DaemonUnderTest {
 
   var identifier: Int32 { process.identifier }
 
-  /// Waits until the daemon used almost no CPU for a second, so that background work after the scan is done.
+  /// Waits until the daemon has used almost no CPU for a second: the background work after the scan is then done.
   func waitUntilIdle() throws {
     for _ in 0..<300 {
       if try cpuSeconds({ usleep(1_000_000) }) < 0.005 { return }

@@ -31,7 +31,7 @@ struct IdleBench: ParsableCommand {
     }
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    // The daemon counts two for each connection, and would accept fewer.
+    // The daemon reserves two descriptors for each connection, and would accept fewer connections.
     guard limit.rlim_max >= rlim_t(2 * connections + 1000) else {
       throw BenchError(description: "\(limit.rlim_max) open files are too few for \(connections) connections")
     }

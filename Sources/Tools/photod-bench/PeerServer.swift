@@ -14,14 +14,14 @@ final class PeerServer {
   /// - Parameter path: a path that the server answers once it is ready.
   private init(_ arguments: [String], port: UInt16, path: String = "/x.jpg") throws {
     url = "http://127.0.0.1:\(port)"
-    process = try ServerProcess(arguments, speaksWhenReady: false)
+    process = try ServerProcess(arguments, printsWhenReady: false)
     // Waits until it answers; curl waits between its attempts.
     try Command([
       "curl", "-fsS", "--retry", "50", "--retry-delay", "1", "--retry-connrefused", "-o", "/dev/null", url + path,
     ]).run()
   }
 
-  /// nginx with one worker, tuned for files as its manual says.
+  /// nginx with one worker, tuned for files as its manual recommends.
   ///
   /// - Parameter accessLog: the options of a log of all requests; without them, there is none.
   static func nginx(

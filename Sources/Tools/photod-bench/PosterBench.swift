@@ -1,5 +1,5 @@
-// The poster of a video by `photod render` and by ffmpeg's command on the same file. Both start their process for each
-// poster, and photod starts its decoder program too, so the daemon's own posters cost less.
+// The poster of a video by `photod render` and by the command `ffmpeg`, from the same file. Both start a process for
+// each poster, and photod starts its decoder program too, so posters of a running daemon cost less.
 
 import ArgumentParser
 import Foundation

@@ -1,5 +1,5 @@
-// A grid of RAW files beside a grid of JPEGs: what a cell costs that is made from a preview. Each round opens, reads,
-// plans and renders every file of one kind and then of the other.
+// The cost of a cell that is made from a RAW file's preview, compared with a cell from a JPEG of the preview's size.
+// Each round opens, reads, plans and renders every file of one kind and then of the other.
 //
 // CPU of the working thread. The files are in the page cache after the first round.
 

@@ -17,22 +17,22 @@ final class ServerProcess {
   /// - Parameters:
   ///   - arguments: the program, searched for in PATH, and its arguments.
   ///   - environment: variables in addition to this process's own.
-  ///   - speaksWhenReady: whether to wait for its first line of output.
+  ///   - printsWhenReady: whether to wait for its first line of output.
   ///   - showsErrors: whether to show its standard error.
   init(
-    _ arguments: [String], environment: [String: String] = [:], speaksWhenReady: Bool, showsErrors: Bool = false
+    _ arguments: [String], environment: [String: String] = [:], printsWhenReady: Bool, showsErrors: Bool = false
   ) throws {
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
     if !showsErrors { process.standardError = FileHandle.nullDevice }
     let output = Pipe()
-    process.standardOutput = speaksWhenReady ? output : FileHandle.nullDevice
+    process.standardOutput = printsWhenReady ? output : FileHandle.nullDevice
     try process.run()
     let started = process.processIdentifier
     Self.running.withLock { _ = $0.insert(started) }
     var line = Data()
-    while speaksWhenReady, line.last != 0x0A {
+    while printsWhenReady, line.last != 0x0A {
       let more = output.fileHandleForReading.availableData
       if more.isEmpty { break }
       line += more

@@ -1,7 +1,7 @@
 // The cost of a degraded frame from an embedded thumbnail: open the file, read the header, find the thumbnail, check
 // it, and make the frame.
 //
-// CPU of the working thread. The file is in the page cache, as it is when a final frame follows.
+// CPU of the working thread. The file is in the page cache: the final frame that follows must read it anyway.
 
 import ArgumentParser
 import Foundation

@@ -10,7 +10,7 @@ import PhotoModel
 ///     1   Apple's adjustment sidecar (AAE)
 ///     2   an XMP packet with Camera Raw's or Apple's edit, in a picture's file or in a sidecar
 ///
-/// An edit of another program is always one that can be rendered, in every orientation.
+/// Every edit of another program that is read must be renderable, in every orientation.
 enum AdjustmentTarget {
   private static let picture = PixelSize(width: 64, height: 48)
 
@@ -57,13 +57,13 @@ enum AdjustmentTarget {
     }
   }
 
-  /// The picture has the planned size, and is a picture: rows in memory that nothing wrote past are the sanitizer's to
-  /// check, and levels out of range would be other levels.
+  /// Renders a small picture, which must succeed and give the planned size. The address sanitizer finds writes outside
+  /// of rows.
   private static func render(_ adjustments: Adjustments) {
     let geometry = AdjustedGeometry(adjustments, of: picture)
     precondition(geometry.size.width >= 1 && geometry.size.height >= 1, "an empty picture")
     precondition(geometry.size.width <= 8192 && geometry.size.height <= 8192, "a picture that grew")
-    // Each takes milliseconds.
+    // Each operation takes milliseconds.
     guard adjustments.operations.count <= 12 else { return }
     let source = MemoryByteSource(Seeds.picture)
     let limits = PictureTarget.limits

@@ -25,7 +25,8 @@ enum ContainerTarget {
     coded(bytes)
   }
 
-  /// How a picture is coded that a worker decodes: all its data must be in the file, and its tiles must cover it.
+  /// Checks the description of a picture that a worker decodes: its data must be in the file, and its tiles must cover
+  /// it.
   private static func coded(_ bytes: [UInt8]) {
     for time in [nil, Double(bytes.count % 100)] {
       let source = ReadCountingSource(bytes)
@@ -63,13 +64,14 @@ enum ContainerTarget {
     for range in ranges {
       precondition(range.offset >= 0 && range.length >= 0 && range.offset + Int64(range.length) <= source.size)
     }
-    // Plans are made for whatever a header says.
+    // Every header that can be read must have a plan.
     let request = ImageRequest(targetSize: .size(PixelSize(width: 100, height: 100)))
     let plan = RenderPlanner().plan(header, request)
     precondition(plan.peakBytes > 0 && plan.outputSize.width > 0)
   }
 
-  /// The pictures that are shown of a RAW file: previews in the file, and plans whatever size the file states.
+  /// Checks the previews of a RAW file: they must lie in the file, and must have plans for any size that the file
+  /// states.
   private static func check(_ raw: RAWPicture, of header: ImageHeader, _ bytes: [UInt8]) {
     for preview in [raw] + raw.smaller.compactMap(\.raw) {
       let range = preview.range

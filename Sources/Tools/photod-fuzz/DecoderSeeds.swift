@@ -5,7 +5,7 @@ enum DecoderSeeds {
   /// The description of a request.
   private struct Request {
     var size: (width: Int, height: Int)
-    /// `nil`: that of the rows.
+    /// `nil`: the size of the rows.
     var codedSize: (width: Int, height: Int)?
     /// DECODER_RGB, DECODER_RGBA or DECODER_PLANAR, and chroma_format_idc.
     var format = 3

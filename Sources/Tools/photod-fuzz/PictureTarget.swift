@@ -143,7 +143,7 @@ enum PictureTarget {
   }
 }
 
-/// A source that has its first bytes at once and the rest in small pieces, perhaps each after one "not yet".
+/// A source that returns its first bytes at once and the rest in small pieces, if wanted each after one "not yet".
 private final class HaltingSource: ByteSource, @unchecked Sendable {
   // Because: only one thread reads it.
   private let source: MemoryByteSource

@@ -65,7 +65,7 @@ uint8_t *fixture_encode_png(const uint8_t *rows, size_t row_bytes, uint32_t widt
 // The ICC profile of a JPEG or PNG; NULL if there is none.
 uint8_t *fixture_profile_in(const uint8_t *bytes, size_t length, size_t *profile_length);
 
-// An RGB profile: x and y of white and of red, green and blue; the exponent of its curve, 0 for that of sRGB; 2.1 or 4.3.
+// An RGB profile: x and y of white and of red, green and blue; the exponent of its curve, 0 for sRGB's; 2.1 or 4.3.
 uint8_t *fixture_rgb_profile(const double white[2], const double primaries[6], double exponent, double version,
                              size_t *length);
 // The same with a table for one intent, whose curve has another exponent.

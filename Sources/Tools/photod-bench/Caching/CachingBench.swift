@@ -77,7 +77,7 @@ struct CachingBench: ParsableCommand {
     }
   }
 
-  // MARK: What there is at the start
+  // MARK: Data folders
 
   /// Prepares a data folder with all derivatives, and one with only the catalogue.
   private func prepare(_ library: CachingLibrary) throws -> (warm: String, cold: String) {

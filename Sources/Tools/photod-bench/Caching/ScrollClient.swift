@@ -71,9 +71,9 @@ final class ScrollClient: Sendable {
     let began = HTTPClient.now() + 1
     @Sendable func now() -> Double { HTTPClient.now() - began }
     let senders = WorkerThreads(Self.connections) { [self] _ in requestCells(now) }
-    let windows = WorkerThreads(1) { [self] _ in follow() }
+    let windows = WorkerThreads(1) { [self] _ in reportPositions() }
     // The first screen, before the scrolling begins.
-    look(at: -1, trace.position(0))
+    updateVisibleCells(at: -1, trace.position(0))
     var nextStop = 0
     var next = began
     while true {
@@ -82,7 +82,7 @@ final class ScrollClient: Sendable {
       let time = now()
       if time >= trace.seconds { break }
       let position = trace.position(time)
-      look(at: time, position)
+      updateVisibleCells(at: time, position)
       if nextStop < trace.stops.count, time >= trace.stops[nextStop] {
         nextStop += 1
         state.withLock { $0.stops.append((time, position..<position + ScrollTrace.visible)) }
@@ -105,10 +105,10 @@ final class ScrollClient: Sendable {
   }
 
   /// Updates the visible cells.
-  private func look(at time: Double, _ position: Int) {
+  private func updateVisibleCells(at time: Double, _ position: Int) {
     let visible = position..<position + ScrollTrace.visible
     let added = state.withLock { state -> Int in
-      judgeStop(&state, time)
+      evaluateStop(&state, time)
       guard visible != state.visible else { return 0 }
       for old in state.visible where !visible.contains(old) {
         if let cell = state.cells.removeValue(forKey: old) { state.past.append(cell) }
@@ -124,7 +124,7 @@ final class ScrollClient: Sendable {
   }
 
   /// Evaluates the cells of a stop one second after it began, including cells that were visible before it.
-  private func judgeStop(_ state: inout State, _ time: Double) {
+  private func evaluateStop(_ state: inout State, _ time: Double) {
     guard let stop = state.stops.first, time >= stop.at + 1 else { return }
     state.stops.removeFirst()
     for position in stop.visible {
@@ -159,7 +159,7 @@ final class ScrollClient: Sendable {
   // MARK: The window
 
   /// Reports the visible range when it has changed and the previous report was answered, and once more at rest.
-  private func follow() {
+  private func reportPositions() {
     guard let window = configuration.window else { return }
     let client = HTTPClient(port: configuration.port)
     var reported = 0..<0

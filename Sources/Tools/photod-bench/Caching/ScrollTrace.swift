@@ -60,8 +60,8 @@ struct ScrollTrace: Sendable {
     ]
   }
 
-  /// How people look through a gallery, for simulations: reading with glances back, visits of far places with long
-  /// rests, and screen by screen.
+  /// Traces of people who look through a gallery, for simulations: reading with glances back, jumps to distant parts
+  /// with long rests, and scrolling screen by screen.
   static func people(of count: Int) -> [ScrollTrace] {
     [
       // Three seconds on at 60 a second, one second back.

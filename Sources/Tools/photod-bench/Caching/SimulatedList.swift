@@ -3,7 +3,7 @@ import ImageService
 import PhotoModel
 import Telemetry
 
-/// A list of made assets: asset N is at position N.
+/// A list of simulated assets: asset N is at position N.
 struct SimulatedList: PreheatSource {
   let name = "simulated"
   let version = "1"

@@ -15,11 +15,11 @@ struct WindowSimulation {
   }
 
   struct Outcome {
-    /// How long the cells that count waited for their final frame, in seconds; infinite if it did not come in time.
+    /// How long the evaluated cells waited for their final frame, in seconds; infinite if it was not ready in time.
     var waits: [Double] = []
-    /// Frames that the window prepared, or began and gave up.
+    /// Frames that the window prepared, including cancelled ones.
     var prepared = 0
-    /// Those that were never shown.
+    /// Prepared frames that were never shown.
     var wasted = 0
     var cpu = 0.0
     /// CPU seconds of frames that were never shown.
@@ -71,7 +71,7 @@ struct WindowSimulation {
   private var pending: [Int] = []
   /// Preparations that have not begun to render.
   private var preparations: [(id: CachingState.PreparationID, position: Int, withoutOriginal: Bool)] = []
-  /// Begun preparations and their frames, until they are shown.
+  /// The CPU seconds of prepared frames that have not been shown yet, by position.
   private var unseen: [Int: Double] = [:]
   private var visible = 0..<0
   private var visibleSince: [Int: Double] = [:]
@@ -83,7 +83,7 @@ struct WindowSimulation {
 
   /// - Parameters:
   ///   - isWarm: whether every derivative is stored at the start.
-  ///   - parameters: those of the window; `nil` without a window.
+  ///   - parameters: the window's; `nil` for no window.
   init(
     _ trace: ScrollTrace, isWarm: Bool, count: Int, margin: Int, parameters: PreheatWindow.Parameters?,
     costs: Costs = Costs()
@@ -100,20 +100,20 @@ struct WindowSimulation {
   mutating func run() -> Outcome {
     var nextTick = -1.0
     var nextStop = 0
-    var judged: [(at: Double, visible: Range<Int>)] = []
+    var pendingStops: [(at: Double, visible: Range<Int>)] = []
     time = -1
     while time < trace.seconds {
       finishJobs()
       if let replanAt, time >= replanAt { plan() }
       if time >= nextTick {
         nextTick += Self.tick
-        look(at: trace.position(max(0, time)))
+        updateVisibleCells(trace.position(max(0, time)))
         if nextStop < trace.stops.count, time >= trace.stops[nextStop] {
-          judged.append((trace.stops[nextStop], visible))
+          pendingStops.append((trace.stops[nextStop], visible))
           nextStop += 1
         }
-        if let stop = judged.first, time >= stop.at + 1 {
-          judged.removeFirst()
+        if let stop = pendingStops.first, time >= stop.at + 1 {
+          pendingStops.removeFirst()
           outcome.waits += stop.visible.map { max(0, (finalAt[$0] ?? .infinity) - stop.at) }
         }
       }
@@ -131,7 +131,7 @@ struct WindowSimulation {
 
   // MARK: The client
 
-  private mutating func look(at position: Int) {
+  private mutating func updateVisibleCells(_ position: Int) {
     let now = position..<position + ScrollTrace.visible
     if now != visible {
       for old in visible where !now.contains(old) { cellLeft(old) }
@@ -213,7 +213,7 @@ struct WindowSimulation {
     state.renderStopped(side)
   }
 
-  // MARK: The cores
+  // MARK: Renders
 
   private func cost(_ position: Int) -> Double { isWarm ? costs.derivative : costs.original }
 

@@ -41,7 +41,7 @@ struct ChangesBench: ParsableCommand {
         [
           photod, "serve", "--library", folder + "/library", "--data", folder + "/data", "--listen", "127.0.0.1:0",
           "--set", "scan.intervalSeconds=0", "--set", "accessLog=false", "--log-level", "critical",
-        ], speaksWhenReady: true)
+        ], printsWhenReady: true)
       guard let port = server.firstLine.split(separator: ":").last.flatMap({ UInt16($0.prefix { $0.isNumber }) }) else {
         throw BenchError(description: "photod did not start: \(server.firstLine)")
       }

@@ -67,19 +67,19 @@ struct DeltaBench: ParsableCommand {
     let result = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch)
     let since = try library.change(count)
     var details: FetchResultChangeDetails?
-    let inStep = try times {
+    let incremental = try times {
       let delta = try catalogue.changes(
         of: result, mayReadAll: true, atMost: 100_000_000, deadline: nil, for: .local)
       details = delta?.details
     }
-    let anew = try times {
+    let refetched = try times {
       guard case .rows(let touched) = try catalogue.touched(since: since, atMost: 100_000, for: .local) else { return }
       let rows = try catalogue.rows(fetch, atMost: 100_000_000, deadline: nil, for: .local).rows
       _ = FetchResultChangeDetails(from: found.rows, to: rows, touched: TouchedRows(touched.map { ($0, true) }))
     }
     return [
-      (inStep.percentile(50).map { $0 / 1000 }).text(2), (inStep.percentile(99).map { $0 / 1000 }).text(2),
-      (anew.percentile(50).map { $0 / 1000 }).text(2), (anew.percentile(99).map { $0 / 1000 }).text(2),
+      (incremental.percentile(50).map { $0 / 1000 }).text(2), (incremental.percentile(99).map { $0 / 1000 }).text(2),
+      (refetched.percentile(50).map { $0 / 1000 }).text(2), (refetched.percentile(99).map { $0 / 1000 }).text(2),
       "\(details?.removedIndexes.count ?? -1)", "\(details?.insertedIndexes.count ?? -1)",
       "\(details?.changedIndexes.count ?? -1)", "\(details?.moves.count ?? -1)",
     ]

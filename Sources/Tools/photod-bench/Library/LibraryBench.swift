@@ -1,7 +1,7 @@
 // The cost of catalogue reads by library size: the same reads of synthetic catalogues of several sizes, in process and
 // in wall time, because that is what a waiting client sees. A separate process reads each size, and the sizes take
-// turns round by round. The file is read once before, so that the catalogue is measured and not the disk: pages of a
-// gigabyte that were not used lately may have left the page cache.
+// turns round by round. The whole file is read once before, so that all of it is in the page cache and the disk is not
+// measured.
 
 import ArgumentParser
 import Foundation

@@ -16,7 +16,7 @@ final class SQLiteBaseline {
     var configuration = Configuration()
     configuration.journalMode = .wal
     queue = try DatabaseQueue(path: folder + "/bare.sqlite", configuration: configuration)
-    // Turning on WAL set it to NORMAL.
+    // GRDB's WAL mode sets it to NORMAL.
     try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     try queue.write { db in
       try db.execute(

@@ -1,6 +1,6 @@
 // The cost of the search index when assets are added: the same batches of findings stored in two catalogues, of which
-// one has no triggers that queue documents, in turns. CPU time of the storing thread. What a search costs is measured
-// by `library`.
+// one has no triggers that queue documents, in turns. CPU time of the storing thread. `library` measures the cost of
+// searches.
 
 import ArgumentParser
 import Foundation

@@ -4,15 +4,15 @@ import LibraryCatalogue
 import PhotoFixtures
 import PhotoModel
 
-/// A catalogue like that of a scanned library that grew over fifteen years, without the library's files: photographs of
-/// phones and cameras, videos, bursts, screenshots, locations, favourites and albums, with more assets in later years.
-/// A size gives the same catalogue in every run. It is kept between runs until the catalogue's tables change.
+/// A catalogue of a library that grew over fifteen years, without the library's files: photographs of phones and
+/// cameras, videos, bursts, screenshots, locations, favourites and albums, with more assets in later years. The same
+/// number of assets gives the same catalogue in every run. It is kept between runs until the catalogue's tables change.
 struct SyntheticCatalogue {
   /// The data folder of the catalogue.
   let folder: String
 
   private static let albums = 60
-  private static let albumsAFolder = 10
+  private static let albumsPerFolder = 10
   private static let begin = 1_293_840_000_000.0  // 2011-01-01
   private static let span = 15 * 365.25 * 86_400_000
 
@@ -47,12 +47,12 @@ struct SyntheticCatalogue {
       let writer = try SyntheticWriter(db)
       var random = SplitMix(state: 7)
       // Outings, oldest first. Taking the square root of a random number makes their density grow with time.
-      let meanAnOuting = 40
-      let starts = (0..<max(1, count / meanAnOuting)).map { _ in
+      let assetsPerOuting = 40
+      let starts = (0..<max(1, count / assetsPerOuting)).map { _ in
         Self.begin + Self.span * Double.random(in: 0..<1, using: &random).squareRoot()
       }.sorted()
       for (number, start) in starts.enumerated() {
-        let end = number + 1 == starts.count ? count : (number + 1) * meanAnOuting
+        let end = number + 1 == starts.count ? count : (number + 1) * assetsPerOuting
         try writer.addOuting(from: start, until: end, &random)
       }
       try addAlbums(db)
@@ -65,7 +65,7 @@ struct SyntheticCatalogue {
   /// Adds albums with a hundredth of the library each, except the first, which contains half of it, in folders of ten.
   private func addAlbums(_ db: Database) throws {
     for number in 0..<Self.albums {
-      if number % Self.albumsAFolder == 0 {
+      if number % Self.albumsPerFolder == 0 {
         try db.execute(
           sql: """
             INSERT INTO collection (id, localIdentifier, type, subtype, title, position, revision)
@@ -79,7 +79,7 @@ struct SyntheticCatalogue {
           """,
         arguments: [
           2000 + number, String(format: "album%017d", number), "Album \(number)",
-          number < 40 ? nil : 1000 + number / Self.albumsAFolder * Self.albumsAFolder, number,
+          number < 40 ? nil : 1000 + number / Self.albumsPerFolder * Self.albumsPerFolder, number,
         ])
       try db.execute(
         sql: """

@@ -29,7 +29,7 @@ struct BenchResponse: Sendable {
   var degraded: Frame? { frames.first { $0.isDegraded } }
   var final: Frame? { frames.last { !$0.isDegraded && !$0.isProblem } }
 
-  /// `200`, or a problem with its name: `422 image-too-large`; for a multipart response that of its last part.
+  /// `200`, or a problem with its name: `422 image-too-large`. For a multipart response, the problem of its last part.
   var outcome: String {
     let text = String(decoding: kept, as: UTF8.self)
     guard let found = text.firstRange(of: "/problems/") else { return "\(status)" }

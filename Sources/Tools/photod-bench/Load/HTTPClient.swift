@@ -74,7 +74,7 @@ final class HTTPClient {
       + Array(json.utf8)
   }
 
-  // MARK: - Asking
+  // MARK: - Requests
 
   func perform(_ request: [UInt8], keepBytes: Int = 0) throws -> BenchResponse {
     let isFresh = socket < 0
@@ -102,7 +102,7 @@ final class HTTPClient {
     }
   }
 
-  /// - Parameter frames: the number of frames of a multipart response to read. If it is less than all, close the
+  /// - Parameter frames: the number of frames of a multipart response to read. If the response has more, close the
   ///   connection afterwards.
   func receive(frames: Int = .max, keepBytes: Int = 0) throws -> BenchResponse {
     do {
@@ -124,7 +124,7 @@ final class HTTPClient {
     socket = -1
   }
 
-  // MARK: - Reading
+  // MARK: - Responses
 
   private func answer(frames: Int, keepBytes: Int) throws -> BenchResponse {
     (chunkLeft, isAtChunkEnd) = (nil, false)

@@ -17,7 +17,7 @@ struct LoadGenerator {
   struct Sample: Sendable {
     let kind: Gallery.Kind
     let seconds: Double
-    let isRight: Bool
+    let isSuccess: Bool
   }
 
   struct Turn {
@@ -46,15 +46,15 @@ struct LoadGenerator {
     let began = HTTPClient.now()
     let end = began + seconds
     let workers = WorkerThreads(connections) { i in
-      let which = i % ports.count
-      let client = HTTPClient(port: ports[which])
+      let process = i % ports.count
+      let client = HTTPClient(port: ports[process])
       var samples: [Sample] = []
       while HTTPClient.now() < end {
         let planned = plan[counter.next() % plan.count]
         let started = HTTPClient.now()
-        let answer = try? client.perform(planned.bytes[which])
+        let answer = try? client.perform(planned.bytes[process])
         samples.append(
-          Sample(kind: planned.kind, seconds: HTTPClient.now() - started, isRight: answer?.status == 200))
+          Sample(kind: planned.kind, seconds: HTTPClient.now() - started, isSuccess: answer?.status == 200))
       }
       return samples
     }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Degraded frames from an embedded picture: the cost of one, and its latency while all cores render.
 ///
-/// `Cache-Control: no-cache` excludes stored derivatives. The cost is that of `fastFormat`, whose only frame is the
-/// degraded one. Under load the client closes the connection after the first frame of an opportunistic response, like
-/// one that scrolls on.
+/// `Cache-Control: no-cache` excludes stored derivatives. The cost is measured with `fastFormat`, whose only frame is
+/// the degraded one. Under load the client closes the connection after the first frame of an opportunistic response,
+/// like a client that scrolls on.
 struct DegradedFrames {
   let workspace: BenchWorkspace
   let frames: Int
@@ -78,8 +78,8 @@ struct DegradedFrames {
     let renders = flood.end()
     for row in rows { table.row(row) }
     Swift.print(
-      "\nA cached frame meanwhile: p50 \(Self.times(hits)[0]) ms, p99 \(Self.times(hits)[1]) ms. Cores that the daemon kept "
-        + "busy: \(cpuShare.text(1)); cold renders done: \(renders)\n")
+      "\nA cached frame under the same load: p50 \(Self.times(hits)[0]) ms, p99 \(Self.times(hits)[1]) ms. Cores that the "
+        + "daemon kept busy: \(cpuShare.text(1)); cold renders done: \(renders)\n")
   }
 
   private static let noCache = "Cache-Control: no-cache\r\n"

@@ -52,12 +52,12 @@ struct GalleryComparison {
     let wall = turns.reduce(0) { $0 + $1.wallSeconds }
     let cpu = turns.reduce(0) { $0 + $1.cpuSeconds }
     let times = Gallery.Kind.allCases.flatMap { kind in
-      let times = samples.filter { $0.kind == kind && $0.isRight }.map { $0.seconds * 1000 }
+      let times = samples.filter { $0.kind == kind && $0.isSuccess }.map { $0.seconds * 1000 }
       return [times.percentile(50).text(1), times.percentile(99).text(1)]
     }
     let count = Double(samples.count)
     let rates = [(count / wall).text(1), (cpu / count * 1000).text(2)]
     let peak = turns.map(\.peakBytes).max()?.mebibytes
-    return [name] + rates + times + [peak.text(0), "\(samples.count)", "\(samples.count { !$0.isRight })"]
+    return [name] + rates + times + [peak.text(0), "\(samples.count)", "\(samples.count { !$0.isSuccess })"]
   }
 }

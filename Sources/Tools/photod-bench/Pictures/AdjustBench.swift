@@ -1,6 +1,6 @@
-// The cost of each adjustment beside the plain render of the same picture at the same size, and beside libvips doing
-// the same; and how quickly previews follow a slider. CPU of this thread, and of one thread of libvips; the previews go
-// over HTTP.
+// The cost of each adjustment, compared with the plain render of the same picture at the same size and with the same
+// adjustment by libvips; and the latency of previews while a slider moves. CPU of this thread, and of one thread of
+// libvips; the previews go over HTTP.
 
 import ArgumentParser
 import Foundation

@@ -1,8 +1,8 @@
 // The loss of frames that are made from a rung of the derivative ladder, and their cost.
 //
-// Quality: PSNR against a full decode with Lanczos3 (as in `quality`), of the frame from the rung minus that of the
-// frame from the original, both as JPEGs of quality 82. libjpeg encodes the rungs directly from a rendered PNG, so that
-// any quality and sampling can be tried; photod's renderer makes the frames.
+// Quality: the PSNR of the frame from the original minus the PSNR of the frame from the rung, both against a full
+// decode with Lanczos3 (as in `quality`) and as JPEGs of quality 82. libjpeg encodes the rungs directly from a rendered
+// PNG, so that any quality and sampling can be tried; photod's renderer makes the frames.
 //
 // CPU of this thread: the frame from the rung's bytes in memory to a JPEG in memory, including header and plan; the
 // rung as an additional output of the decode for a frame of 400 px.
@@ -83,7 +83,7 @@ struct LadderBench: ParsableCommand {
           }
         }
       }
-      try printMaking(opaque)
+      try printRungCosts(opaque)
     }
   }
 
@@ -192,7 +192,7 @@ struct LadderBench: ParsableCommand {
 
   // MARK: - Rungs
 
-  private func printMaking(_ photographs: [Photograph]) throws {
+  private func printRungCosts(_ photographs: [Photograph]) throws {
     print("\nRungs of the standard ladder as more outputs of the decode for 400x400 aspectFit, CPU ms\n")
     let table = Table(
       ["photograph", "frame alone", "scale", "with the rungs", "scale", "rungs add", "rungs alone"], labels: 1)

@@ -20,13 +20,13 @@ struct PictureOptions: ParsableArguments {
   var vipsPython: String?
 
   /// The folder of the generated set between runs, below the checkout.
-  private static let madeFolder = ".build/bench-photographs"
+  private static let generatedFolder = ".build/bench-photographs"
 
   /// The named folder, or one with the generated set.
   static func folder(_ named: String?) throws -> String {
     if let named { return named }
-    try SyntheticPhotographs.write(to: madeFolder)
-    return madeFolder
+    try SyntheticPhotographs.write(to: generatedFolder)
+    return generatedFolder
   }
 
   /// Runs `work` with a temporary folder, which is removed afterwards.

@@ -17,7 +17,7 @@ final class VipsServer: ImageServer {
   init(python: String, photographs: [Photograph]) throws {
     process = try ServerProcess(
       [python, Self.program, "\(CodecFloor.quality)"] + photographs.map(\.path), environment: ["VIPS_CONCURRENCY": "1"],
-      speaksWhenReady: true, showsErrors: true)
+      printsWhenReady: true, showsErrors: true)
     let words = process.firstLine.split(separator: " ")
     guard words.count == 2 else { throw BenchError(description: "\(python) has no pyvips") }
     url = "http://127.0.0.1:\(words[0])"

@@ -66,7 +66,7 @@ struct ScanBench: ParsableCommand {
     let table = Table(["", "files in memory", "files/s", "CPU ms a file", "to exiv2"], labels: 2)
     try addRows(run, rounds: rounds, in: table, "warm") {}
     guard coldRounds > 0 else { return }
-    guard Machine.dropCaches() else { return table.row(["the kernel forgets nothing: needs root", "", "", "", ""]) }
+    guard Machine.dropCaches() else { return table.row(["no cold rows: they need root", "", "", "", ""]) }
     try addRows(run, rounds: coldRounds, in: table, "cold") { _ = Machine.dropCaches() }
   }
 

@@ -32,7 +32,7 @@ enum ScanContestant: CaseIterable {
       "Exif.Photo.SubSecTimeOriginal", "Exif.GPSInfo.GPSLatitude", "Exif.GPSInfo.GPSLongitude",
       "Exif.GPSInfo.GPSAltitude", "Xmp.xmp.Rating",
     ]
-    // Its exit status says whether all files had such fields.
+    // Its exit status depends on whether all files have these fields.
     return Command(["exiv2", "-q"] + keys.flatMap { ["-K", $0] } + ["pr"] + library.files, mayFail: true)
   }
 

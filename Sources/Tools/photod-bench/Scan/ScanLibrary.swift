@@ -13,7 +13,7 @@ struct ScanLibrary {
   let files: [String]
   let bytes: Int
 
-  private static let filesAFolder = 100
+  private static let filesPerFolder = 100
 
   /// Creates a library, or reuses the one that was made of the same photographs before.
   ///
@@ -68,8 +68,8 @@ struct ScanLibrary {
     FileHandle.standardError.write(Data("making \(count) files in \(folder), once\n".utf8))
     var part = ""
     for number in 0..<count {
-      if number % filesAFolder == 0 {
-        part = String(format: "%@/%03d", folder, number / filesAFolder)
+      if number % filesPerFolder == 0 {
+        part = String(format: "%@/%03d", folder, number / filesPerFolder)
         try FileManager.default.createDirectory(atPath: part, withIntermediateDirectories: true)
       }
       let original = photographs[number % photographs.count]
@@ -83,7 +83,7 @@ struct ScanLibrary {
     }
   }
 
-  // MARK: - Contents of their own
+  // MARK: - Unique contents
 
   private static func jpeg(_ file: [UInt8], _ number: Int) -> [UInt8] {
     // A comment (T.81 §B.2.4.5) after the application segments, because EXIF should come first.

@@ -150,7 +150,7 @@ struct StormBench: ParsableCommand {
     return (slope, (residual / Double(values.count - 2) / square).squareRoot())
   }
 
-  // MARK: - Who storms
+  // MARK: - Clients
 
   private func context(_ daemon: DaemonUnderTest, _ library: StormLibrary) throws -> (
     StormClient.Context, StormOutcomes
@@ -175,13 +175,13 @@ struct StormBench: ParsableCommand {
     return (context, outcomes)
   }
 
-  /// The behaviours of all clients, by their shares in 64.
+  /// The behaviour of each client, by the behaviours' shares in 64.
   private func roles() -> [StormClient.Behavior] {
     let all = StormClient.Behavior.allCases.flatMap { [StormClient.Behavior](repeating: $0, count: $0.share) }
     return (0..<connections).map { all[$0 * all.count / connections % all.count] }
   }
 
-  // MARK: - What is said
+  // MARK: - Output
 
   private func printTitle(idle: Int, _ context: StormClient.Context) {
     print(

@@ -71,7 +71,7 @@ struct StormClient: Sendable {
     }
   }
 
-  // MARK: - What is asked
+  // MARK: - Requests
 
   private func galleryPath(_ random: inout SplitMix) -> String {
     let (_, target) = Gallery.target(Int.random(in: 0..<100, using: &random))
@@ -106,7 +106,7 @@ struct StormClient: Sendable {
     list[Int.random(in: 0..<list.count, using: &random)]
   }
 
-  // MARK: - How
+  // MARK: - Behaviours
 
   private func perform(_ client: HTTPClient, _ path: String, noCache: Bool) {
     let header = noCache ? "Cache-Control: no-cache\r\n" : ""
@@ -118,7 +118,7 @@ struct StormClient: Sendable {
     if let giant = context.giantNames[String(path.prefix { $0 != "?" })] { context.outcomes.note(giant, outcome) }
   }
 
-  /// Leaves before the response, after the first frame, or within a large body; with and without a proper close.
+  /// Closes the connection before the response, after the first frame, or within a large body; with or without a reset.
   private func leave(_ client: HTTPClient, _ random: inout SplitMix) {
     let isReset = Bool.random(using: &random)
     do {

@@ -9,9 +9,9 @@ import Synchronization
 /// Observes a daemon during a storm.
 final class StormMonitor: Sendable {
   struct Observations: Sendable {
-    /// Times of a frame in memory in milliseconds, one sample each 10 ms; and the number of responses from elsewhere,
-    /// or without success.
+    /// Response times of a frame that is in memory, in milliseconds, one sample each 10 ms.
     var hits: [Double] = []
+    /// The number of responses that were not from memory, by source, and of failures, by outcome.
     var otherSources: [String: Int] = [:]
     var residentBytes = 0
     /// The daemon's own counts; `nil` if it has none.

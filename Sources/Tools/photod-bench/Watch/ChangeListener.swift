@@ -7,7 +7,6 @@ import Synchronization
 final class ChangeListener: Sendable {
   private struct State {
     var reportTimes: [String: Double] = [:]
-    var events = 0
   }
 
   /// An event of GET /v1/changes/stream, with the members that are needed here.
@@ -102,7 +101,6 @@ final class ChangeListener: Sendable {
       let event = try? JSONDecoder().decode(Event.self, from: line.dropFirst(6))
     else { return }
     state.withLock { state in
-      state.events += 1
       for identifier in event.assets.inserted where state.reportTimes[identifier] == nil {
         state.reportTimes[identifier] = now
       }
