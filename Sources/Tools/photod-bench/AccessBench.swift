@@ -56,12 +56,14 @@ struct AccessBench: ParsableCommand {
       LoadedContestant(name: "a signed URL", url: guarded.url + credentials.signed, process: guarded.identifier),
     ]
     for contestant in contestants { for _ in 0..<2 { try contestant.check() } }
+    let load = WrkLoad(connections: connections, seconds: seconds)
     var samples = [[Double]](repeating: [], count: contestants.count)
     for round in 0...rounds {
       for (i, contestant) in contestants.enumerated() {
-        let cpu = try contestant.turn(connections: connections, seconds: seconds)
+        let turn = try load.measure(
+          contestant.url, fields: contestant.fields, process: contestant.process, name: contestant.name)
         // The first round warms caches and is not counted.
-        if round > 0 { samples[i].append(cpu) }
+        if round > 0 { samples[i].append(turn.cpuMicroseconds) }
       }
     }
     print(
@@ -71,7 +73,7 @@ struct AccessBench: ParsableCommand {
     let anchor = samples[0].median ?? 1
     for (contestant, cpu) in zip(contestants, samples) {
       let median = cpu.median ?? 0
-      let row = [median, cpu.min() ?? 0, cpu.max() ?? 0, median / anchor].map(Self.text).joined(separator: " | ")
+      let row = [median, cpu.min() ?? 0, cpu.max() ?? 0, median / anchor].map { $0.text() }.joined(separator: " | ")
       print("| \(contestant.name) | \(row) |")
     }
     _ = (open, guarded)
@@ -118,15 +120,9 @@ struct AccessBench: ParsableCommand {
     }
     return Credentials(full: full, limited: limited, cookie: String(cookie), signed: signed)
   }
-
-  private static func text(_ value: Double) -> String {
-    let hundredths = Int((value * 100).rounded())
-    let rest = hundredths % 100
-    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
-  }
 }
 
-/// A contestant: wrk sends its requests with its own credentials.
+/// A contestant: its requests have their own credentials.
 private struct LoadedContestant {
   let name: String
   let url: String
@@ -136,18 +132,6 @@ private struct LoadedContestant {
   /// Throws unless the response is the picture.
   func check() throws {
     try Command(["curl", "-fsS", "-o", "/dev/null"] + fields.flatMap { ["-H", $0] } + [url]).run()
-  }
-
-  /// The server's CPU time per request, in microseconds.
-  func turn(connections: Int, seconds: Int) throws -> Double {
-    let before = try ProcessUsage.cpuSeconds(of: process)
-    let output = try PeerServer.output(
-      ["taskset", "-c", "1", "wrk", "-t1", "-c\(connections)", "-d\(seconds)s"] + fields.flatMap { ["-H", $0] } + [url])
-    let spent = try ProcessUsage.cpuSeconds(of: process) - before
-    guard !output.contains("Non-2xx"), !output.contains("Socket errors"),
-      let count = output.firstMatch(of: /(\d+) requests in/).flatMap({ Double($0.1) })
-    else { throw BenchError(description: "\(name): \(output)") }
-    return spent / count * 1e6
   }
 }
 

@@ -85,10 +85,11 @@ struct ServeBench: ParsableCommand {
         throw BenchError(description: "\(contestant.name) serves other bytes")
       }
     }
-    var samples = [[Turn]](repeating: [], count: contestants.count)
+    let load = WrkLoad(connections: connections, seconds: seconds)
+    var samples = [[WrkLoad.Measurement]](repeating: [], count: contestants.count)
     for round in 0...rounds {
       for (i, contestant) in contestants.enumerated() {
-        let turn = try turn(contestant)
+        let turn = try load.measure(contestant.url, process: contestant.process, name: contestant.name)
         // The first round warms caches and is not counted.
         if round > 0 { samples[i].append(turn) }
       }
@@ -98,12 +99,12 @@ struct ServeBench: ParsableCommand {
         + "\(rounds) rounds in turn, medians\n")
     print("| contestant | CPU us a request | min | max | requests/s | to nginx static |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    let anchor = Self.median(samples[0].map(\.cpu))
+    let anchor = samples[0].map(\.cpuMicroseconds).median
     for (contestant, turns) in zip(contestants, samples) {
-      let cpu = turns.map(\.cpu)
-      let row = [Self.median(cpu), cpu.min() ?? 0, cpu.max() ?? 0].map { Self.text($0) }.joined(separator: " | ")
-      let rate = Int(Self.median(turns.map(\.rate)))
-      print("| \(contestant.name) | \(row) | \(rate) | \(Self.text(Self.median(cpu) / anchor)) |")
+      let cpu = turns.map(\.cpuMicroseconds)
+      let row = [cpu.median, cpu.min(), cpu.max()].map { $0.text() }.joined(separator: " | ")
+      let rate = turns.map(\.requestsPerSecond).median.text(0)
+      print("| \(contestant.name) | \(row) | \(rate) | \((cpu.median / anchor).text()) |")
     }
     _ = (plain, logging)
   }
@@ -118,12 +119,6 @@ struct ServeBench: ParsableCommand {
     var servesFile = true
   }
 
-  private struct Turn {
-    /// Microseconds per request.
-    let cpu: Double
-    let rate: Double
-  }
-
   /// Stores the first frame that is large enough as `x.jpg`. Returns its bytes and its query.
   private func frame(_ daemon: DaemonUnderTest, files: String) throws -> (bytes: Int, query: String) {
     let asset = try daemon.onlyAsset()
@@ -134,26 +129,5 @@ struct ServeBench: ParsableCommand {
       if size >= bytes { return (size, query) }
     }
     throw BenchError(description: "no frame of \(bytes) bytes")
-  }
-
-  private func turn(_ contestant: ServeContestant) throws -> Turn {
-    let before = try ProcessUsage.cpuSeconds(of: contestant.process)
-    let output = try PeerServer.output([
-      "taskset", "-c", "1", "wrk", "-t1", "-c\(connections)", "-d\(seconds)s", contestant.url,
-    ])
-    let spent = try ProcessUsage.cpuSeconds(of: contestant.process) - before
-    guard !output.contains("Non-2xx"), !output.contains("Socket errors"),
-      let count = output.firstMatch(of: /(\d+) requests in/).flatMap({ Double($0.1) }),
-      let rate = output.firstMatch(of: /Requests\/sec: +([\d.]+)/).flatMap({ Double($0.1) })
-    else { throw BenchError(description: "\(contestant.name): \(output)") }
-    return Turn(cpu: spent / count * 1e6, rate: rate)
-  }
-
-  private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
-
-  private static func text(_ value: Double) -> String {
-    let hundredths = Int((value * 100).rounded())
-    let rest = hundredths % 100
-    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
   }
 }
