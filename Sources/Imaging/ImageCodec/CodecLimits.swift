@@ -46,7 +46,7 @@ package struct CodecLimits: Sendable, Hashable {
   package var headerOnly: CodecLimits {
     var limits = self
     limits.sourcePixels = .max
-    // The product of two sides is a number.
+    // The product of two sides must fit into an Int.
     limits.sourceSide = Int(Int32.max)
     limits.profileBytes = .max
     return limits

@@ -53,7 +53,7 @@ enum LocationFilter {
   /// Whether a word of a key, without its prefix, means a place.
   static func isLocationKey(_ key: String) -> Bool {
     guard let prefixEnd = key.firstIndex(of: ":") else { return isLocationKey(local: Substring(key)) }
-    // A number distinguishes two namespaces for which a file uses one prefix.
+    // If a file uses one prefix for two namespaces, XMPNamespaces adds a number to one of them.
     var prefix = key[..<prefixEnd]
     while prefix.last?.isNumber == true { prefix.removeLast() }
     if settings.contains(String(key[..<prefixEnd])) || otherKeys.contains(key) { return false }

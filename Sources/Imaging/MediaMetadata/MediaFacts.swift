@@ -64,7 +64,7 @@ package struct MediaFacts: Sendable, Hashable {
     let mayDescribe = descriptions.xmp == nil && DescriptiveMetadata.mayDescribe(packet)
     let mayAddCapture = CaptureSources.mayAdd(packet, to: exif)
     guard mayHaveEdit || mayDescribe || mayAddCapture else { return }
-    // Parsed once for all of them.
+    // Parse the packet once for all three.
     let properties = XMPDictionary(packet).properties
     if mayHaveEdit { edit = ForeignEdit(properties, isSidecar: false) }
     if mayAddCapture { capture.read(xmp: properties, besides: exif) }

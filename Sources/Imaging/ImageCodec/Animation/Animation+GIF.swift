@@ -16,7 +16,7 @@ extension Animation {
     var frames: [Frame] = []
     var plays = 1
     var control = GraphicControl()
-    // Of a file that ends early, the complete frames are shown.
+    // A truncated file gives its complete frames.
     loop: while position < min(reader.size, maximumBytes) {
       let block = try reader.bytes(at: position, count: 19)
       switch block.first {

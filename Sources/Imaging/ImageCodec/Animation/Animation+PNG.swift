@@ -22,7 +22,7 @@ extension Animation {
       try check(frames.count, limits)
       frames.append(finished.frame(pixels))
     }
-    // Of a file that ends early, the complete frames are shown.
+    // A truncated file gives its complete frames.
     for _ in 0..<maximumChunks {
       let chunk = try reader.bytes(at: position, count: 8)
       guard chunk.count == 8 else { break }
@@ -33,7 +33,7 @@ extension Animation {
       case "acTL" where length == 8:
         plays = try reader.wholeBytes(at: content, count: 8).bigEndian(at: 4, bytes: 4)
       case "PLTE", "tRNS":
-        // Room for one of each.
+        // The limit leaves room for one of each.
         guard length <= 768, head.count < 1 << 11 else { break }
         head += try reader.wholeBytes(at: content - 8, count: length + 12)
       case "fcTL" where length == 26:

@@ -45,7 +45,8 @@ extension Animation {
       guard let chunk = try nextChunk(&reader, &position, before: end) else { break }
       if chunk.type == "ALPH" { alpha = alpha ?? chunk.data }
       guard chunk.type == "VP8 " || chunk.type == "VP8L" else { continue }
-      // Its worker compares the size with the coded one. Alpha of lossless pictures is asked for in any case.
+      // The worker checks that the coded picture has the size of `rect`. Lossless data states whether it has alpha only
+      // inside, so alpha is requested in any case.
       let isLossless = chunk.type == "VP8L"
       let picture = WebPPicture(
         picture: chunk.data, alpha: isLossless ? nil : alpha, isLossless: isLossless,

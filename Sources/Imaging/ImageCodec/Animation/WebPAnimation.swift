@@ -34,11 +34,11 @@ package struct WebPAnimation {
     var chunks = file[12...]
     if chunks.starts(with: "VP8X".utf8) { chunks = chunks.dropFirst(18) }
     self.hasAlpha = self.hasAlpha || hasAlpha
-    // Not blended, and kept.
     frames += Array("ANMF".utf8) + Self.number(chunks.count + 16, 4)
     for value in [rect.x / 2, rect.y / 2, rect.width - 1, rect.height - 1, milliseconds] {
       frames += Self.number(value, 3)
     }
+    // Flags: do not blend, do not dispose.
     frames.append(2)
     frames += chunks
   }

@@ -32,7 +32,7 @@ struct BMPRuns {
       try input.require(2)
       let (count, value) = (Int(input[0]), input[1])
       if count > 0 {
-        // Of four bits, two indexes in turn.
+        // With four bits an index, a run alternates between two indexes.
         put(count) { bits == 8 ? value : $0 % 2 == 0 ? value >> 4 : value & 0x0F }
         input.skip(2)
         continue
@@ -44,7 +44,7 @@ struct BMPRuns {
         x = 0
         y -= 1
       case 1: return
-      // Right and up.
+      // A move to the right and up.
       case 2:
         try input.require(4)
         x += Int(input[2])

@@ -29,7 +29,7 @@ enum GIFHeader {
       // §23: whether the first picture has a transparent colour.
       case 0xF9 where block.count >= 4:
         header.hasAlpha = block.bigEndian(at: 3, bytes: 1) & 1 != 0
-        // A delay before the next picture: a guess, until the first one is skipped.
+        // A delay before the next picture suggests an animation; whether there is a next picture is seen later.
         if block.count >= 6, block.littleEndian(at: 4, bytes: 2) > 0 { header.facts.isAnimated = true }
       // §26.
       case 0xFF where block.count >= 14 && block.dropFirst(3).prefix(11).elementsEqual(xmp):

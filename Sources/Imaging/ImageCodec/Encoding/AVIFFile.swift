@@ -84,7 +84,7 @@ package struct AVIFFile {
     _ data: ArraySlice<UInt8>, _ properties: [[UInt8]], configuration: [UInt8]? = nil, isHidden: Bool = false
   ) {
     var associations = properties.map { associate($0) }
-    // Without it nothing is decoded: essential.
+    // 0x80 marks the property as essential: without it, a reader can't decode the item.
     if let configuration { associations.append(0x80 | associate(Self.box("av1C", configuration))) }
     items.append(
       Item(
@@ -128,7 +128,7 @@ package struct AVIFFile {
   package var bytes: [UInt8] {
     let type = Self.box("ftyp", Self.ascii("avif") + Self.number(0, 4) + Self.ascii("avifmif1miaf" + brand))
     let dataBytes = items.reduce(0) { $0 + $1.data.count }
-    // Its length does not depend on the offsets.
+    // The length of `meta` does not depend on the offsets in it.
     let start = type.count + meta(dataStart: 0).count + 8
     var file = type + meta(dataStart: start)
     file.reserveCapacity(start + dataBytes)

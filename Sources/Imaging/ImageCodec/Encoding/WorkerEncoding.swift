@@ -81,7 +81,7 @@ package struct WorkerEncoding: Sendable, Hashable {
   /// WebP's quality, the quantizer of AV1, the distance of JPEG XL.
   package var setting: Double {
     let setting = EncoderQuality.setting(format, quality)
-    // JPEG XL measures light, AV1 the values that code it.
+    // JPEG XL's distance refers to light, AV1's quantizer to the values that code the light.
     guard isHDR, format == .avif else { return setting }
     // AV1 §7.12.2: a level is four indices of Ac_Qlookup, whose steps for small indices are the index plus 8.
     return max(1, ((4 * setting + 8) * Self.shareBelowWhite - 8) / 4)
@@ -161,7 +161,7 @@ package struct WorkerEncoding: Sendable, Hashable {
   /// Bytes that the worker needs: `fixed`, and `perPixel` for each pixel that it codes at once.
   private func workerMemory(hasFullChroma: Bool) -> (fixed: Int, perPixel: Int) {
     switch format {
-    // Lists of matches.
+    // Alpha is lossless: it needs lists of matches.
     case .webp where channels == 4: (8 << 20, 56)
     case .webp: (8 << 20, hasLowMemory ? 5 : quality <= 82 ? 22 : quality <= 90 ? 26 : 32)
     case .avif where isHDR: (16 << 20, (hasFullChroma ? 77 : 49) + (channels == 4 ? 9 : 0))
@@ -183,7 +183,7 @@ package struct WorkerEncoding: Sendable, Hashable {
       switch format {
       // Noise takes 1.1 bytes a pixel.
       case .webp where channels == 3: pixels * 7 / 4
-      // It takes 0.9 at the highest quality without full chroma.
+      // Noise takes 0.9 bytes a pixel at the highest quality without full chroma.
       case .avif where channels == 3 && !hasFullChroma && !isHDR: pixels * 2
       default: pixels * pixelBytes * 3 / 2
       }

@@ -91,7 +91,7 @@ package struct GIFPicture: Sendable, Hashable {
     let table = GIFHeader.colorTable(flags: flags, at: position + 10)
     let codes = position + 10 + Int64(table?.length ?? 0)
     let indexBits = try reader.wholeBytes(at: codes, count: 1).bigEndian(at: 0, bytes: 1)
-    // Appendix F: one more than the bits of an index would not fit into a byte.
+    // Appendix F: the bits of an index, which is a byte.
     guard 1...8 ~= indexBits else { throw .malformed("an impossible size of codes", offset: codes) }
     return GIFPicture(
       canvas: canvas, frame: frame, isInterlaced: flags & 0x40 != 0, transparentIndex: transparentIndex,

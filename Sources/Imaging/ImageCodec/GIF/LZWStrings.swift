@@ -60,7 +60,7 @@ struct LZWStrings {
   ///   - code: has a length of at least one.
   ///   - end: the position after the string; the bytes before it have room for its length.
   mutating func write(_ code: Int, to array: inout [UInt8], endingAt end: Int) {
-    // Spans: an access is checked, but not whether the array has another owner.
+    // A span checks the bounds of each access, but not each time whether the array is shared.
     var bytes = array.mutableSpan
     var end = end - 1
     var current = code
@@ -88,7 +88,8 @@ struct LZWStrings {
       entries[count] = Entry(prefix: UInt16(previous), suffix: first, length: entries[previous].length + 1)
       count += 1
     }
-    // The next code may be the one that is added after it. With indexes of one bit it needs a third bit at once.
+    // The next code may be the code that it will add itself, so its length must fit. With indexes of one bit, codes
+    // need a third bit at once.
     if count >= 1 << codeBits && codeBits < 12 { codeBits += 1 }
   }
 }

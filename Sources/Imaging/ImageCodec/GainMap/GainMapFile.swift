@@ -87,7 +87,7 @@ package enum GainMapFile {
     func entry(_ tag: Int, _ type: Int, _ count: Int, _ value: [UInt8]) -> [UInt8] {
       number(tag, 2) + number(type, 2) + number(count, 4) + value
     }
-    // The first is the baseline primary picture, the second a JPEG of no kind that the index knows.
+    // The first is the baseline primary picture, the second a JPEG of undefined type.
     let pictures =
       number(0x03_0000, 4) + number(pictureBytes, 4) + number(0, 8) + number(0, 4) + number(mapBytes, 4)
       + number(mapOffset, 4) + number(0, 4)

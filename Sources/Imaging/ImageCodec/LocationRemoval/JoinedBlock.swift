@@ -30,13 +30,12 @@ struct JoinedBlock {
     _ found: LocationBlocks.Directories, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {
     try replace(found.patches, &context)
-    for picture in found.pictures {
-      guard let first = parts.first, parts.count > 1 else {
-        if let first = parts.first { try context.removePictures([picture], in: first.file) }
+    for picture in found.pictures where !parts.isEmpty {
+      if parts.count == 1 {
+        try context.removePictures([picture], in: parts[0].file)
         continue
       }
-      _ = first
-      // Its bytes are not in one piece of the file.
+      // The picture may be spread over several parts, so it is examined in memory.
       let overlay = try context.overlay(ofInner: Array(bytes[picture]))
       let patches = overlay.patches.map { BlockPatch(offset: Int($0.offset) + picture.lowerBound, bytes: $0.bytes) }
       try replace(patches, &context)

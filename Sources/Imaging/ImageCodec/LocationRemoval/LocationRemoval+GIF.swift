@@ -70,7 +70,7 @@ extension LocationRemoval {
         if !packet.isEmpty { try context.removeXMP(in: packet) }
         return next
       }
-      // Some writers make it sub-blocks; then a length comes first.
+      // Some writers store the packet in sub-blocks, which begin with a length instead of a space or `<`.
       if let first = try context.head(of: start..<range.upperBound, count: 1).first, first == 0x20 || first == 0x3C {
         throw .malformed("an XMP packet without its trailer", offset: start)
       }

@@ -52,7 +52,7 @@ extension LocationRemoval {
     case "mime" where item.isXMP: try xmpItem(parts, &context)
     case "jpeg": try jpegItem(parts, &context)
     case "mime" where item.contentType.hasPrefix("image/jp"): try jpegItem(parts, &context)
-    // The name of such an item is a URI; Apple stores parameters of cameras so.
+    // The content type is a URI. Apple stores camera parameters in such items.
     case "uri " where !LocationBlocks.isLocation(name: item.contentType): break
     default: for part in parts { try context.zero(part) }
     }

@@ -35,7 +35,7 @@ extension LocationRemoval {
         segment = try segments.next(&context.reader)
       } catch {
         guard !context.isOutermost else { throw LocationRemovalError(error) }
-        // Whatever an embedded picture holds before it ends has been seen.
+        // An embedded picture may end here: all of its segments have been taken.
         if case .truncated = error { return nil }
         if case .malformed(_, let offset?) = error,
           try context.head(of: offset..<max(offset, range.upperBound), count: 2).elementsEqual([0xFF, 0xD9])
@@ -45,7 +45,7 @@ extension LocationRemoval {
         throw LocationRemovalError(error)
       }
       let isMetadata = (0xE0...0xEF).contains(segment.marker)
-      // Marker and length, and all of what the picture is decoded with.
+      // Keep the marker and the length, and the content of segments that the decoder needs.
       context.keep(segment.content - 4..<segment.content + (isMetadata ? 0 : Int64(segment.length)))
       if segment.marker == JPEGSegments.startOfScan { return segment.content }
       let content = segment.content..<segment.content + Int64(segment.length)

@@ -81,7 +81,7 @@ extension LocationRemoval {
       let bytes = Array(try context.head(of: position..<range.upperBound, count: length))
       if LocationRemovalContext.find([0xFF, 0xD8, 0xFF], in: bytes) { return true }
       if bytes.count < length { return false }
-      // A start may continue in the next bytes.
+      // The next bytes overlap by two, because they may contain the rest of a start.
       position += Int64(length - 2)
     }
     return false
@@ -135,7 +135,7 @@ extension LocationRemoval {
       }
       let bytes = try context.head(of: position..<end, count: 1 << 16)
       guard bytes.count >= 2 else { return nil }
-      // All markers of these bytes; the last byte may be the first half of one.
+      // The markers in these bytes. The last byte is read again, because it may be the first half of a marker.
       var i = bytes.startIndex
       while i + 1 < bytes.endIndex {
         guard bytes[i] == 0xFF else {

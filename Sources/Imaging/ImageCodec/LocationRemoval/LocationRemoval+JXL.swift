@@ -24,7 +24,7 @@ extension LocationRemoval {
     guard head.count == 4 else { return try context.zero(box.content) }
     let start = box.content.lowerBound + 4 + Int64(head.bigEndian(at: 0, bytes: 4))
     guard start < box.content.upperBound else { return try context.zero(box.content) }
-    // Bytes between them have no meaning.
+    // Bytes between the distance and the header have no meaning.
     try context.zero(box.content.lowerBound + 4..<start)
     try exifOfAnyStart(start..<box.content.upperBound, &context)
   }

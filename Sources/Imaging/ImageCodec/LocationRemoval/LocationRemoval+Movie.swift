@@ -89,7 +89,7 @@ extension LocationRemoval {
     }
     for table in tables {
       let boxes = try context.boxes(in: table.content)
-      // Free space may hold what another program has moved away.
+      // Free space may contain old data that another program has moved away.
       for box in boxes where box.type == "free" || box.type == "skip" { try context.erase(box) }
       for description in boxes where description.type == "stsd" {
         let entries = description.content.lowerBound + 8

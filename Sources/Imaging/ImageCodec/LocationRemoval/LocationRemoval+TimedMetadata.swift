@@ -167,7 +167,7 @@ extension LocationRemoval {
       if tag == 0 { break }
       let end = position + 4 + old.bigEndian(at: position + 2, bytes: 2)
       guard end <= old.count else {
-        // No structure that is known.
+        // The structure is unknown.
         return try context.zero(sample)
       }
       if tag >> 8 == 0x85 {
@@ -192,7 +192,7 @@ extension LocationRemoval {
   ) throws(LocationRemovalError) {
     let old = try context.block(range)
     var new = Array(old)
-    // Ends of the lists around the position.
+    // The ends of the lists that contain the position, outermost first.
     var ends = [old.count]
     var position = 0
     while let end = ends.last {

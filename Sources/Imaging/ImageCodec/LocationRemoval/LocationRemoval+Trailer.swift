@@ -48,8 +48,8 @@ extension LocationRemoval {
       try context.removeIPTC(in: start..<end - 12)
       return start
     }
-    // Samsung's trailer may follow those of programs. Its locations are removed together with those of the other bytes
-    // after the picture.
+    // Samsung's trailer may follow the trailers of programs. Its locations are removed with the other bytes after the
+    // picture.
     if last.suffix(4).elementsEqual("SEFT".utf8) { return try samsungBlocks(of: range, &context).start }
     if LocationRemovalContext.find(Array("zmie~".utf8), in: Array(footer)) { throw .unsupported("a MIE trailer") }
     if footer.starts(with: "CANON OPTIONAL DATA\0".utf8) { return try editing(footer, range, &context) }

@@ -49,7 +49,7 @@ extension LocationRemoval {
   private static func endOfJPEG(
     _ range: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Int64 {
-    // All segments from SOI on are walked like those between scans.
+    // Segments before the first scan are walked like segments between scans.
     try endOfPicture(from: range.lowerBound + 2, before: range.upperBound, &context) ?? range.upperBound
   }
 

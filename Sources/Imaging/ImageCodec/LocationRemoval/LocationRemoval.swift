@@ -45,7 +45,7 @@ package enum LocationRemoval {
     let bytes = Array(try context.block(0..<source.size))
     func holds(_ text: String, in bytes: [UInt8]) -> Bool { LocationRemovalContext.find(Array(text.utf8), in: bytes) }
     let isPropertyList = holds("<plist", in: Array(bytes.prefix(512)))
-    // Base64 holds any four letters by chance, but no longer words.
+    // Base64 contains any four letters by chance, but hardly longer words.
     guard isPropertyList, !["atitude", "<x:xmpmeta", "http://ns.adobe.com/"].contains(where: { holds($0, in: bytes) })
     else {
       throw .unsupported("adjustment data that hold something else")

@@ -93,7 +93,7 @@ enum PNGHeader {
     ) throws(CodecError) {
       switch type {
       case "tRNS": hasTransparentColor = true
-      // §11.3.6.1: the number of frames, then that of repetitions.
+      // §11.3.6.1: the number of frames, then the number of plays.
       case "acTL" where length == 8:
         isAnimated = try reader.wholeBytes(at: content, count: 4).bigEndian(at: 0, bytes: 4) > 1
       // libpng holds a complete chunk in memory before it examines it.

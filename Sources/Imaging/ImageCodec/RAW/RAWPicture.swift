@@ -42,7 +42,7 @@ extension ImageHeader {
   init(_ media: MediaHeader, rawIn source: any ByteSource, limits: CodecLimits) throws(CodecError) {
     let sensor = SensorPicture(
       size: media.storedSize, fileBytes: Int(clamping: source.size), isLinear: media.isLinearSensor)
-    // A file may state any size. Its previews are shown even so.
+    // Even if the stated size exceeds the limits, the previews can be shown.
     let isTooLarge: CodecError?
     do throws(CodecError) {
       try limits.check(sensor.size)
@@ -79,7 +79,7 @@ extension ImageHeader {
     metadata = media.exif
     blocks = media.blocks
     warnings = media.warnings
-    // Other previews of the RAW file are found in it, not in the preview.
+    // The RAW file's other previews are not inside this preview's JPEG.
     embeddedThumbnail = nil
     previews = []
     gainMap = nil

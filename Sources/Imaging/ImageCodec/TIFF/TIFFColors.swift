@@ -125,7 +125,7 @@ struct TIFFColors {
   /// Rows have inks in Adobe's polarity, and 8 bits.
   private func convertInks(_ planes: [TIFFPlane], _ columns: Range<Int>, into space: UnsafeMutableRawPointer) {
     let pixels = space.assumingMemoryBound(to: UInt8.self)
-    // The higher byte of 16 bits in native byte order.
+    // Of 16 bits in native byte order, only the higher byte is used.
     let size = page.bits == 16 ? 2 : 1
     for c in 0..<4 {
       let (start, step) = channel(c, planes)

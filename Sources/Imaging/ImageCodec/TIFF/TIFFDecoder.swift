@@ -98,7 +98,7 @@ package final class TIFFDecoder: RowDecoder {
     let end = min((nextRow / page.tileSize.height + 1) * page.tileSize.height, region.y + region.height)
     let (rows, rowBytes) = (nextRow..<end, layout.rowBytes)
     if band.count != rows.count * rowBytes {
-      // Not two at once.
+      // Free the old band before the new one is allocated.
       band = []
       band = [UInt8](repeating: 0, count: rows.count * rowBytes)
     }

@@ -87,7 +87,7 @@ final class TIFFLZWStream: TIFFStream {
         continue
       }
       if hasEnded { throw .truncated(offset: input.position) }
-      // A code, or the two bytes by which its order of bits is known.
+      // A code; at first, the two bytes that show the order of the bits.
       let needed = isFirstCode ? 2 : (codeBits - bitCount + 7) / 8
       try input.require(needed)
       try decode()
@@ -165,7 +165,7 @@ final class TIFFLZWStream: TIFFStream {
         var entry = entries[code]
         UnsafeMutableRawPointer(window + end).storeBytes(of: entry.head.littleEndian, as: UInt64.self)
         end += Int(entry.length)
-        // The bytes after the eighth, from the last one back: each prefix is one byte shorter.
+        // The bytes after the eighth are written from the end backwards: each prefix is one byte shorter.
         var place = end - 1
         while entry.length > 8 {
           window[place] = entry.last

@@ -18,7 +18,7 @@ extension TIFFPageFields {
     case 6: colors = try yCbCr(bits: bits, isPlanar: isPlanar, compression)
     case 8, 9:
       guard bits >= 8 else { throw malformed("an impossible number of bits for L*a*b*") }
-      // A picture of lightness only.
+      // Only L*.
       colors = samples < 3 ? .gray(isInverted: false) : .lab(isOffset: code == 9)
     default: throw .unsupported("a TIFF picture with photometric interpretation \(code)")
     }
@@ -38,7 +38,7 @@ extension TIFFPageFields {
   private mutating func yCbCr(
     bits: Int, isPlanar: Bool, _ compression: TIFFPage.Compression
   ) throws(CodecError) -> TIFFPage.Colors {
-    // libjpeg makes RGB of it.
+    // libjpeg converts it to RGB.
     if compression == .jpeg && !isPlanar { return .rgb }
     guard bits == 8 else { throw .unsupported("a TIFF picture in YCbCr with \(bits) bits a sample") }
     var chroma = TIFFYCbCr()

@@ -124,7 +124,7 @@ struct TIFFPageFields {
   }
 
   func profile(_ colors: TIFFPage.Colors, _ limits: CodecLimits) -> EmbeddedProfile? {
-    // It would describe L*a*b*, which becomes sRGB.
+    // It would describe the L*a*b* samples, which are converted to sRGB.
     if case .lab = colors { return nil }
     guard let entry = directory[.profile], entry.count > 0 else { return nil }
     guard let value = entry.value else { return .damaged("a profile beyond the end of the file") }

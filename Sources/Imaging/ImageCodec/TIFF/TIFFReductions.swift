@@ -30,7 +30,7 @@ enum TIFFReductions {
       }
       var next = directory.next
       while found.count < ContainerLimits.reductions, next != 0, let page = try file.directory(at: next, &reader) {
-        // Another page, or a mask, ends the versions of this one. So does a chain that leads back.
+        // Another page or a mask ends the reductions of this page. So does a chain of directories that is a loop.
         guard try isReduction(page, in: file, &reader), !found.contains(where: { $0.offset == page.offset }) else {
           break
         }

@@ -50,7 +50,7 @@ enum DescriptiveText {
     for scalar in text.unicodeScalars {
       defer { previous = scalar }
       if scalars.isEmpty, scalar.properties.isWhitespace { continue }
-      // One line break in Windows' texts.
+      // CR LF is one line break.
       if scalar == "\n", previous == "\r" { continue }
       let isControl = scalar.properties.generalCategory == .control
       let kept = isControl ? replacement(scalar) ?? " " : scalar

@@ -56,7 +56,7 @@ package enum CarriedEXIF {
       block.remove(removedFromEXIF, fromDirectoryAt: offset)
     }
     block.remove(removedFromFirst, fromDirectoryAt: firstOffset)
-    // A thumbnail at the end leaves nothing behind.
+    // The bytes of a thumbnail at the end are cut off; others were cleared in place.
     if let thumbnail = tiff.thumbnail, thumbnail.upperBound == original.count {
       block.bytes.removeLast(thumbnail.count)
     }

@@ -44,7 +44,7 @@ struct EXIFDateText {
     var numbers: [Int] = []
     for (index, field) in fields.prefix(6).enumerated() {
       var digits = field
-      // Only the seconds have a fraction. Text behind them, such as "a.m.", is no part of the date.
+      // Only the seconds have a fraction. Text after them, such as "a.m.", is not part of the date.
       if index == 5, let point = field.firstIndex(of: Self.point) {
         let decimals = field[(point + 1)...]
         guard !decimals.isEmpty, decimals.allSatisfy(Self.digits.contains) else { return nil }
@@ -57,7 +57,7 @@ struct EXIFDateText {
     let hasWholeDate = local.prefix { $0 != Self.space }.count == Self.dateLength
     switch numbers.count {
     case 6: break
-    // An unknown part may be blank, but an hour is not one without its minute.
+    // An unknown part may be blank, but an hour without a minute is not accepted.
     case 5 where hasWholeDate && local.count <= Self.minuteLength + 1: numbers.append(0)
     case 3 where hasWholeDate: numbers += [12, 0, 0]
     default: return nil

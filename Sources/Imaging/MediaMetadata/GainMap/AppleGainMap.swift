@@ -58,7 +58,7 @@ package enum AppleGainMap {
   ///
   /// - Parameter headroom: linear; above 1.
   package static func standardSample(_ value: Double, headroom: Double) -> Double {
-    // ITU-R BT.709-6, item 1.2, the other way round.
+    // The inverse of ITU-R BT.709-6, item 1.2.
     let light = value < 0.081 ? value / 4.5 : pow((value + 0.099) / 1.099, 1 / 0.45)
     return min(1, max(0, log2(1 + (headroom - 1) * light) / log2(headroom)))
   }

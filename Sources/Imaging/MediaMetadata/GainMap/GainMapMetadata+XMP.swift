@@ -18,7 +18,7 @@ extension GainMapMetadata {
       let least = Self.numbers(properties["hdrgm:HDRCapacityMin"], orElse: 0)?.first,
       let most = Self.numbers(properties["hdrgm:HDRCapacityMax"], orElse: nil)?.first
     else { return nil }
-    // A missing value is that of a picture of standard range.
+    // Without a value, the base rendition has standard range.
     var isHDR = false
     if case .text(let text)? = properties["hdrgm:BaseRenditionIsHDR"] { isHDR = text.lowercased() == "true" }
     let count = [minimum, maximum, gamma, base, alternate].contains { $0.count == 3 } ? 3 : 1

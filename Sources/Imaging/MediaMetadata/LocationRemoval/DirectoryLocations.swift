@@ -84,7 +84,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   ) throws(LocationRemovalError) -> LocationBlocks.Directories {
     var bytes = bytes
     guard let head = try bytes.read(at: 0, count: 8) else {
-      // Nothing can be in it.
+      // Too short for a directory.
       return LocationBlocks.Directories()
     }
     let isBigEndian: Bool
@@ -119,7 +119,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
 
   private mutating func take(_ offset: Int, _ kind: Kind) throws(LocationRemovalError) {
     if let known = seen[offset] {
-      // A directory that is GPS and something else would have to change and to stay.
+      // A GPS directory must change, and any other must stay, so one directory can't be both.
       if (known == .gps) != (kind == .gps) { throw .overlap(offset: Int64(offset)) }
       return
     }
@@ -268,7 +268,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
       if offset >= 8 {
         waiting.append((offset, kind))
       } else if kind == .gps {
-        // libexif reads such a directory: it begins with the header, which has to stay, and may go on to coordinates.
+        // libexif reads such a directory. It begins in the header, which must stay, and may contain coordinates.
         throw .malformed("a GPS directory in the header", offset: Int64(entry.valuePosition))
       }
     }
@@ -348,12 +348,12 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     guard !found.patches.isEmpty else { return }
     let patches = found.patches.sorted { $0.offset < $1.offset }
     let kept = kept.sorted { $0.lowerBound < $1.lowerBound }
-    // The furthest end of what was noted before.
+    // The next kept range, and the furthest end of the kept ranges before it.
     var (index, end) = (0, 0)
     for patch in patches {
       let patchEnd = patch.offset + patch.bytes.count
       while index < kept.count, kept[index].lowerBound < patchEnd {
-        // An earlier one may end before this patch and a later one after it.
+        // Kept ranges may overlap: one that starts earlier may end later.
         end = max(end, kept[index].upperBound)
         index += 1
       }

@@ -130,7 +130,7 @@ private final class XMPLocationFinder: XMLHandler {
       return true
     }
     nodes += wanted.count
-    // An element whose value is an attribute goes as a whole.
+    // An element whose value is an attribute is removed as a whole.
     if isReference, stack.count > 1 {
       stack[stack.count - 1].isPrivate = true
       return true

@@ -66,7 +66,7 @@ private final class MotionPhotoReader: XMLHandler {
   /// The position of the last item of a kind.
   func position(_ semantic: String) -> MotionPhotoXMP.Position? {
     guard let index = items.lastIndex(where: { $0.semantic == semantic }), items[index].length > 0 else { return nil }
-    // Saturating: the numbers are the file's.
+    // Saturating, because the numbers come from the file.
     let distance = items[index...].reduce(0) { sum, item in
       let (both, isOver) = item.length.addingReportingOverflow(item.padding)
       return isOver || sum > Int.max - both ? Int.max : sum + both

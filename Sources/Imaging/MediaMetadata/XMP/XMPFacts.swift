@@ -55,7 +55,7 @@ final class XMPFacts: XMLHandler {
     let terms = terms(of: part)
     guard !terms.isEmpty else { return nil }
     let facts = XMPFacts(terms)
-    // If the packet is damaged or truncated, what was read before is still right.
+    // If the packet is damaged or truncated, the facts before the damage are still valid.
     _ = XMLReader.read(part, isWhole: false, facts)
     return facts
   }
@@ -63,7 +63,7 @@ final class XMPFacts: XMLHandler {
   private static func terms(of packet: ArraySlice<UInt8>) -> SearchTerms {
     packet.withUnsafeBytes { bytes in
       var found: SearchTerms = []
-      // Excludes the end of ISOSpeedRatings, which is in most packets, and Windows' percentage.
+      // Not the end of `ISOSpeedRatings`, which is in most packets, and not Windows' percentage.
       let hasRating = find(UInt8(ascii: "R"), in: bytes) { position in
         guard starts(with: ratingName, at: position - 1, in: bytes) else { return false }
         let end = position - 1 + ratingName.count

@@ -76,7 +76,7 @@ package struct JXLCodestream: Sendable, Hashable {
     var hasPreview = false
     if hasFields {
       orientation = Orientation(rawValue: bits.number(3) + 1) ?? .topLeft
-      // The intrinsic size, at which a page lays the picture out; its pixels are those of `size`.
+      // The intrinsic size is only for the layout of pages; the pixels have `size`.
       if bits.flag() { _ = Self.size(&bits) }
       hasPreview = bits.flag()
       if hasPreview { Self.skipPreview(&bits) }

@@ -21,7 +21,7 @@ package struct JXLColors: Sendable, Hashable {
     hasProfile = bits.flag()
     let space = bits.enumerated()
     isGray = space == 1
-    // Without a profile, 2 is XYB as such, with nothing to show it as.
+    // Without a profile, 2 is XYB without a colour space to convert it to.
     guard space <= 1 || hasProfile else { throw .unsupported("a JPEG XL picture in unknown colours") }
     if hasProfile {
       primaries = nil

@@ -37,7 +37,7 @@ extension MovieFragments {
           return frame.tick < wanted
         }
       } catch {
-        // The index names this key frame; a later one would have an entry of its own.
+        // The index names all key frames, so the frame that was found is the last one at or before the tick.
         guard case .limitExceeded = error, isComplete, start.position > 0, let found, found.tick <= wanted else {
           throw error
         }
@@ -49,7 +49,7 @@ extension MovieFragments {
       end = start.position
     }
     if first == nil {
-      // The first key frame is in a fragment after the one of that time.
+      // All fragments up to that time lack key frames: take the first key frame after it.
       time = starts[0].tick
       try forEachKeyFrame(&boxes, in: 0..<boxes.fileSize) { frame in
         first = frame
@@ -79,13 +79,13 @@ extension MovieFragments {
     var starts: [Start] = []
     var position: Int64 = 0
     for start in indexed where start.tick <= wanted {
-      // Several key frames of one fragment.
+      // One fragment has several key frames.
       if start.position == position { continue }
       guard start.position > position, start.position < boxes.fileSize else { return ([], false) }
       position = start.position
       starts.append(start)
     }
-    // An index may be that of a file which was changed later.
+    // The index may be stale: the file may have been changed after it was written.
     let head = try boxes.reader.bytes(at: position, count: 8)
     guard head.count == 8, Self.segmentTypes.contains(FourCC(head.dropFirst(4))) else { return ([], false) }
     return (starts, isComplete)
@@ -190,7 +190,7 @@ struct SegmentIndex {
     var segments: [(seconds: Double, position: Int64)] = []
     for _ in 0..<count {
       segments.append((Double(time) / timescale, Int64(place)))
-      // Without the bit that says what is indexed.
+      // Without the highest bit, reference_type.
       place = MovieSamples.sum(place, try fields.number(4) & 0x7FFF_FFFF)
       time = MovieSamples.sum(time, try fields.number(4))
       _ = try fields.take(4)

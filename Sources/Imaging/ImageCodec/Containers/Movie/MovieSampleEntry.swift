@@ -48,7 +48,7 @@ struct MovieSampleEntry {
       stated = try Self.colors(boxes.fields(of: box, atMost: 11), hasFullRange: signalled?.isFullRange ?? false)
     }
     var colors = stated ?? signalled ?? CodePoints(isFullRange: false)
-    // As players do: the size decides where nothing is stated.
+    // If no matrix is stated, the size decides, as in players.
     if colors.matrix == 2 { colors.matrix = size.height >= 720 ? 1 : 6 }
     self.colors = colors
   }

@@ -146,7 +146,7 @@ struct MovieTrack {
     }
     guard shape.width > 0, shape.height > 0 else { return }
     let shown = size.width * shape.width / shape.height
-    // A track can't state a greater width.
+    // A track header can't state a greater width.
     if (1...0xFFFF).contains(shown) { size = PixelSize(width: shown, height: size.height) }
   }
 
