@@ -1,7 +1,8 @@
 import Foundation
 import PhotoFixtures
 
-/// Files of each kind that contain one place in every known spelling; scripts/search-places searches for all of them.
+/// Files of each kind that contain one location in every known spelling; scripts/search-places searches for all of
+/// them.
 enum PlantedLocations {
   private static let (latitude, longitude) = (-41.292483, 174.778142)
   private static let scene = Pixels.orientationCard(width: 240, height: 180)
@@ -84,7 +85,7 @@ enum PlantedLocations {
     }.encoded(scene) + Array(freeText.utf8)
   }
 
-  /// A small picture with places of its own.
+  /// A small picture with its own locations.
   private static var thumbnail: [UInt8] {
     JPEGFile {
       $0.exif = EXIFBlock { ($0.latitude, $0.longitude) = (latitude, longitude) }

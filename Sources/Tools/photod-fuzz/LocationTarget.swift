@@ -2,8 +2,8 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// Removes the places of a file of any kind. The overlay must lie within the file, a second removal must find nothing,
-/// and the metadata must have no place left and be readable as before.
+/// Removes the locations from a file of any kind. The overlay must lie within the file, a second removal must find
+/// nothing, and the metadata must have no location left and be readable as before.
 enum LocationTarget {
   static func check(_ bytes: [UInt8]) {
     guard let overlay = try? LocationRemoval.overlay(of: MemoryByteSource(bytes)) else { return }
@@ -16,13 +16,13 @@ enum LocationTarget {
     var edited = bytes
     overlay.apply(to: &edited)
     guard let again = try? LocationRemoval.overlay(of: MemoryByteSource(edited)) else {
-      preconditionFailure("a file without places is refused")
+      preconditionFailure("a file without locations is refused")
     }
     precondition(again.isEmpty, "the second removal found something")
     guard let before = try? header(bytes) else { return }
     guard let after = try? header(edited) else { preconditionFailure("the file became unreadable") }
     precondition(after.format == before.format && after.storedSize == before.storedSize, "another picture")
-    precondition(after.exif.location == nil && after.facts.capture.location == nil, "a place is left")
+    precondition(after.exif.location == nil && after.facts.capture.location == nil, "a location is left")
   }
 
   /// Metadata blocks on their own.

@@ -16,7 +16,8 @@ extension Animation {
     var frames: [Frame] = []
     var plays = 1
     var control = GraphicControl()
-    // A truncated file gives its complete frames.
+    // A file that ends between two frames has the frames before its end. One that ends within a frame fails later, when
+    // that frame is decoded.
     loop: while position < min(reader.size, maximumBytes) {
       let block = try reader.bytes(at: position, count: 19)
       switch block.first {

@@ -22,7 +22,8 @@ extension Animation {
       try check(frames.count, limits)
       frames.append(finished.frame(pixels))
     }
-    // A truncated file gives its complete frames.
+    // A file that ends between two frames has the frames before its end. One that ends within a frame fails later, when
+    // that frame is read.
     for _ in 0..<maximumChunks {
       let chunk = try reader.bytes(at: position, count: 8)
       guard chunk.count == 8 else { break }
@@ -50,7 +51,7 @@ extension Animation {
         position = .max
       default: break
       }
-      if position == .max || position > reader.size { break }
+      if position > reader.size { break }
     }
     try end(&frames)
     guard let plays, !frames.isEmpty else { return nil }

@@ -244,11 +244,9 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     }
   }
 
-  /// Notes that the value of an entry has to stay.
-  func keptRange(_ entry: Entry) -> Range<Int>? { entry.isInline ? nil : entry.value }
-
+  /// Notes that the value of an entry must not change. Inline values are within the range of their directory.
   mutating func keep(_ entry: Entry) {
-    if let range = keptRange(entry) { kept.append(range) }
+    if let range = entry.value, !entry.isInline { kept.append(range) }
   }
 
   /// Follows an entry that points to directories, and has to stay.
