@@ -5,8 +5,8 @@ import MediaMetadata
 import PhotoModel
 
 extension CarriedEXIF {
-  /// The EXIF of an original for a picture that was rendered from it; `nil` if it has none that can be carried over. Reads
-  /// the original's header.
+  /// The EXIF of an original for a picture that was rendered from it; `nil` if it has none that can be carried over.
+  /// Reads the original's header.
   package static func block(
     of original: any ByteSource, size: PixelSize, removing facts: PrivateFacts?, limits: CodecLimits
   ) throws(CodecError) -> [UInt8]? {

@@ -73,8 +73,8 @@ package struct ImageHeader: Sendable, Hashable {
   package var coded: CodedPicture?
   /// The orientation that the container defines; then EXIF's does not count.
   package var containerOrientation: Orientation?
-  /// The preview that this header describes, if the file is a RAW file or a video with pictures in JPEG. The positions in
-  /// the header count from the start of the file.
+  /// The preview that this header describes, if the file is a RAW file or a video with pictures in JPEG. The positions
+  /// in the header count from the start of the file.
   package var raw: RAWPicture?
   /// The size at which a video shows its frames, as stored, if it differs from ``storedSize``: pixels need not be
   /// square.

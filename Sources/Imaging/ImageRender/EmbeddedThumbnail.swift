@@ -76,8 +76,8 @@ package struct EmbeddedThumbnail: Sendable {
     picture.raw == nil || content.width < final.storedSize.width
   }
 
-  /// Reads the header and decides from it. `nil` if this is not a thumbnail of the picture, of an unusable kind, or can't
-  /// be read: then the frame is made in another way.
+  /// Reads the header and decides from it. `nil` if this is not a thumbnail of the picture, of an unusable kind, or
+  /// can't be read: then the frame is made in another way.
   package init?(at range: ByteRange, in source: any ByteSource, of picture: ImageHeader, limits: CodecLimits) {
     guard range.length <= Self.maximumBytes, picture.profileBytes <= Self.maximumBytes,
       let header = try? ImageHeader.read(from: ByteSourceSlice(source, range), limits: limits),

@@ -163,8 +163,8 @@ package final class SharedRenderer {
       resizeTime: output.resizeTime, encodeTime: output.encodeTime)
   }
 
-  /// Renders the gain map of a frame of high dynamic range, before the picture: an encoder that is writing rows can't wait
-  /// for a decoder. If the map is damaged, the frame has the light of the base picture.
+  /// Renders the gain map of a frame of high dynamic range, before the picture: an encoder that is writing rows can't
+  /// wait for a decoder. If the map is damaged, the frame has the light of the base picture.
   private static func addGains(
     of map: GainMapPlan, to color: inout OutputColor, _ source: any ByteSource,
     _ workers: (any CodedPictureDecoder)?, _ limits: CodecLimits, _ stop: StopFlag

@@ -56,8 +56,8 @@ package struct MediaFacts: Sendable, Hashable {
     }
   }
 
-  /// Reads the descriptions and the edit of the file's own packet, and the date and the place that EXIF lacks. The first
-  /// packet counts.
+  /// Reads the descriptions and the edit of the file's own packet, and the date and the place that EXIF lacks. The
+  /// first packet counts.
   package mutating func readDescription(xmp packet: ArraySlice<UInt8>, besides exif: EXIFSummary) {
     let packet = packet.prefix(XMPPacket.maximumBytes)
     let mayHaveEdit = edit == nil && ForeignEdit.mayHaveEdit(packet, isSidecar: false)

@@ -52,7 +52,8 @@ package enum RawProfile {
     }
   }
 
-  /// A DEFLATE stream without zlib's header (RFC 1951), inflated; `nil` if it is damaged, truncated or longer than `limit`.
+  /// A DEFLATE stream without zlib's header (RFC 1951), inflated; `nil` if it is damaged, truncated or longer than
+  /// `limit`.
   static func inflated(raw stream: ArraySlice<UInt8>, limit: Int) -> [UInt8]? {
     var state = z_stream()
     guard inflateInit2_(&state, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {

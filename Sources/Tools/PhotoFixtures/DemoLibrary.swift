@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// A small demo library: landscapes from several cameras, upright and turned, with dates and places, in folders. It also
-/// has a burst, a RAW file with its JPEG, a live photo, a video, a picture of high dynamic range, and people's names.
-/// DemoLibrary+Kinds.swift writes these.
+/// A small demo library: landscapes from several cameras, upright and turned, with dates and places, in folders. It
+/// also has a burst, a RAW file with its JPEG, a live photo, a video, a picture of high dynamic range, and people's
+/// names. DemoLibrary+Kinds.swift writes these.
 package enum DemoLibrary {
   private struct Shot {
     let path: String

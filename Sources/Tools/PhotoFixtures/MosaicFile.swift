@@ -1,7 +1,7 @@
 import Foundation
 
-/// A DNG with an uncompressed mosaic of 16 bits, and usually without a preview (DNG 1.4 §4). Its camera sees linear sRGB,
-/// red and blue less than green, so the developed picture is known without any library: it is ``picture``.
+/// A DNG with an uncompressed mosaic of 16 bits, and usually without a preview (DNG 1.4 §4). Its camera sees linear
+/// sRGB, red and blue less than green, so the developed picture is known without any library: it is ``picture``.
 package struct MosaicFile: Sendable {
   /// sRGB, three channels. At least a hundredth must be white, because LibRaw takes the brightest hundredth for white.
   package var picture: Pixels

@@ -133,7 +133,8 @@ package struct PannedMovie: Sendable {
     let (columns, rows) = (picture.width / 16, picture.height / 16)
     var skipped = 0
     for block in 0..<columns * rows {
-      // Where a neighbour is missing, a skipped block would not move (§8.4.1.1); elsewhere it moves with its neighbours.
+      // Where a neighbour is missing, a skipped block would not move (§8.4.1.1); elsewhere it moves with its
+      // neighbours.
       guard vector != (0, 0), block < columns || block % columns == 0 else {
         skipped += 1
         continue

@@ -49,8 +49,9 @@ struct PreviewBench: ParsableCommand {
     }
   }
 
-  /// Files of one kind, each with a picture of its own. Both have the camera's EXIF: a JPEG in its own block, a RAW file in
-  /// its directories, while its preview has none. A RAW file also has the bytes of its sensor data, after the preview.
+  /// Files of one kind, each with a picture of its own. Both have the camera's EXIF: a JPEG in its own block, a RAW
+  /// file in its directories, while its preview has none. A RAW file also has the bytes of its sensor data, after the
+  /// preview.
   private static func paths(
     _ folder: String, _ kind: String, _ width: Int, _ height: Int, _ count: Int
   ) throws -> [String] {

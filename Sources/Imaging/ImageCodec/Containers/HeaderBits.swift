@@ -61,8 +61,8 @@ extension HeaderBits {
     return value & 1 == 1 ? (value + 1) / 2 : -(value / 2)
   }
 
-  /// The colours at the start of the usability information, which AVC (ISO/IEC 14496-10 §E.1.1) and HEVC (ISO/IEC 23008-2
-  /// §E.2.1) share; `nil` if there are none.
+  /// The colours at the start of the usability information, which AVC (ISO/IEC 14496-10 §E.1.1) and HEVC (ISO/IEC
+  /// 23008-2 §E.2.1) share; `nil` if there are none.
   mutating func usabilityColors() -> CodePoints? {
     // The shape of pixels, and overscan.
     if flag(), number(8) == 255 { skip(32) }

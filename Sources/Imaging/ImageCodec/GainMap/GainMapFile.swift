@@ -1,5 +1,5 @@
-// Writes a JPEG with a gain map in both forms that readers know: Ultra HDR Image Format 1.1 (XMP, Google's directory and
-// a multi-picture index), and ISO 21496-1.
+// Writes a JPEG with a gain map in both forms that readers know: Ultra HDR Image Format 1.1 (XMP, Google's directory
+// and a multi-picture index), and ISO 21496-1.
 //
 //     SOI, APP0 of the picture
 //     APP1  XMP: the directory of the two JPEGs

@@ -6,9 +6,9 @@ import PhotoModel
 package enum JPEGCoding: Sendable, Hashable {
   /// One scan, with the tables of T.81, as most programs write them. For degraded frames, derivatives and previews.
   case quick
-  /// One scan, with Robidoux's table: fewer bytes at no cost. With full colour resolution the tables of T.81 take fewer,
-  /// because Robidoux's codes colours as finely as brightness. For final frames of less than 4 megapixels, of a fast
-  /// size or from derivatives, and for gain maps.
+  /// One scan, with Robidoux's table: fewer bytes at no cost. With full colour resolution the tables of T.81 take
+  /// fewer, because Robidoux's codes colours as finely as brightness. For final frames of less than 4 megapixels, of a
+  /// fast size or from derivatives, and for gain maps.
   case tuned
   /// The same in five scans, which clients show gradually: 4 to 5% fewer bytes, for about three times the time of
   /// encoding, and two bytes of memory a sample. For all other final frames.

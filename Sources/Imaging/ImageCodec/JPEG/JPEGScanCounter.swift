@@ -1,8 +1,8 @@
 import CPhotodJPEG
 import PhotoModel
 
-/// Counts the scans of a JPEG while its bytes arrive (T.81 annex B), at memory speed and without decoding: shows when the
-/// first scans of a progressive file are complete.
+/// Counts the scans of a JPEG while its bytes arrive (T.81 annex B), at memory speed and without decoding: shows when
+/// the first scans of a progressive file are complete.
 package struct JPEGScanCounter: Sendable {
   /// Bytes that are read at a time.
   private static let pieceBytes = 65_536

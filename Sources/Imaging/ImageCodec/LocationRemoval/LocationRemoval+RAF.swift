@@ -7,8 +7,8 @@ extension LocationRemoval {
   private static let rafPointers: [Int64] = [84, 92, 100]
   private static let rafHeaderBytes: Int64 = 108
 
-  /// Fujifilm's RAF: all metadata are in the JPEG. The directory has settings of the camera, and the sensor data of newer
-  /// cameras start with a TIFF. Other bytes are refused if they may hold metadata.
+  /// Fujifilm's RAF: all metadata are in the JPEG. The directory has settings of the camera, and the sensor data of
+  /// newer cameras start with a TIFF. Other bytes are refused if they may hold metadata.
   static func raf(_ range: Range<Int64>, _ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     let header = range.lowerBound..<min(range.upperBound, range.lowerBound + rafHeaderBytes)
     context.keep(header)

@@ -1,7 +1,7 @@
 import PhotoModel
 
-/// A file whose first bytes are in memory. A RAW file has several parsers, for its header, its previews and its colours,
-/// and each has a reader that begins there.
+/// A file whose first bytes are in memory. A RAW file has several parsers, for its header, its previews and its
+/// colours, and each has a reader that begins there.
 final class BufferedHeadSource: ByteSource {
   private let source: any ByteSource
   private let head: [UInt8]

@@ -1,5 +1,6 @@
-// Whether the sensor data are in the file. LibRaw makes black or random rows of what is missing, often without an error,
-// so a file that was cut off is refused before a worker gets it. Only positions are compared with the length of the file.
+// Whether the sensor data are in the file. LibRaw makes black or random rows of what is missing, often without an
+// error, so a file that was cut off is refused before a worker gets it. Only positions are compared with the length of
+// the file.
 
 import PhotoModel
 
@@ -7,7 +8,8 @@ extension SensorPicture {
   /// Files whose stated length is not exact are common: so much of the data must be there.
   private static let neededShare = (part: Int64(63), whole: Int64(64))
 
-  /// - Throws: `truncated` if the file ends before its sensor data do; other ``CodecError``s if its structure is damaged.
+  /// - Throws: `truncated` if the file ends before its sensor data do; other ``CodecError``s if its structure is
+  ///   damaged.
   package func checkSamples(in source: any ByteSource) throws(CodecError) {
     var reader = HeaderReader(source: source)
     let start = try reader.bytes(at: 0, count: FileType.bytes)

@@ -1,8 +1,8 @@
 import MediaMetadata
 import PhotoModel
 
-/// Decodes a page of a TIFF. Strips are decoded row by row, whatever their height, and so are tiles if the region has one
-/// column of them. Otherwise the region's pixels of one row of tiles are held. Used once, by one thread.
+/// Decodes a page of a TIFF. Strips are decoded row by row, whatever their height, and so are tiles if the region has
+/// one column of them. Otherwise the region's pixels of one row of tiles are held. Used once, by one thread.
 package final class TIFFDecoder: RowDecoder {
   package let layout: RowLayout
 

@@ -42,8 +42,8 @@ final class TIFFPlane {
   var isTruncated: Bool { stream.isTruncated }
   var warnings: CodecWarnings? { stream.warnings }
 
-  /// The samples of the row: `streamSamples` for each pixel of the tile, of 8 bits, or 16 in native byte order. Those of
-  /// subsampled chroma are as stored (TIFF 6.0 §21). Valid until the next row is decoded.
+  /// The samples of the row: `streamSamples` for each pixel of the tile, of 8 bits, or 16 in native byte order. Those
+  /// of subsampled chroma are as stored (TIFF 6.0 §21). Valid until the next row is decoded.
   let samples: UnsafeRawPointer
 
   /// Decodes the row `row` of a tile. The caller requests the rows of a tile in order.

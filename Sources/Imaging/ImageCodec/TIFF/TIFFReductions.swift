@@ -1,5 +1,5 @@
-// Finds smaller versions of a TIFF's page, as pyramids of scanned pictures and maps have them: SubIFDs of the page (TIFF
-// Technical Note 1), or pages after it with NewSubfileType 1 (TIFF 6.0 §8).
+// Finds smaller versions of a TIFF's page, as pyramids of scanned pictures and maps have them: SubIFDs of the page
+// (TIFF Technical Note 1), or pages after it with NewSubfileType 1 (TIFF 6.0 §8).
 
 import PhotoModel
 

@@ -60,8 +60,8 @@ final class PointStage: RowStage {
 }
 
 extension Homography {
-  /// Where the pixels of a row are read: pixel x at the point (c[0] x + c[1], c[2] x + c[3]) / (c[4] x + c[5]), which is
-  /// never far from the picture.
+  /// Where the pixels of a row are read: pixel x at the point (c[0] x + c[1], c[2] x + c[3]) / (c[4] x + c[5]), which
+  /// is never far from the picture.
   ///
   /// - Parameters:
   ///   - size: of the output, whose unit square this maps.
@@ -201,7 +201,8 @@ final class SharpenStage: NeighbourStage {
 }
 
 /// A bilateral filter along the row and then down the columns (Pham and van Vliet, "Separable bilateral filtering for
-/// fast video preprocessing", ICME 2005), with Tukey's biweight as its range function (Durand and Dorsey, SIGGRAPH 2002).
+/// fast video preprocessing", ICME 2005), with Tukey's biweight as its range function (Durand and Dorsey, SIGGRAPH
+/// 2002).
 final class DenoiseStage: NeighbourStage {
   private let colors: Int
   private let weights: [Float]

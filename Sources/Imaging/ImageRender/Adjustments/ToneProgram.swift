@@ -1,6 +1,6 @@
-// Compiles tone operations: neighbouring operations that treat each channel by itself become one table, and neighbouring
-// matrices become one. Values are encoded (sRGB) or in linear light; the compiler converts where an operation needs the
-// other. Between two operations values are clamped to 0...1.
+// Compiles tone operations: neighbouring operations that treat each channel by itself become one table, and
+// neighbouring matrices become one. Values are encoded (sRGB) or in linear light; the compiler converts where an
+// operation needs the other. Between two operations values are clamped to 0...1.
 
 import PhotoModel
 
@@ -19,8 +19,8 @@ struct ToneProgram {
   /// Intervals of a table.
   static let tableSteps = 2048
   static let vignetteSteps = 1024
-  /// Intervals of a last table. The nearest entry is wrong by at most 1/64 of a sample's step where the function has the
-  /// slope 1, and by 1/16 where it has the slope 4.
+  /// Intervals of a last table. The nearest entry is wrong by at most 1/64 of a sample's step where the function has
+  /// the slope 1, and by 1/16 where it has the slope 4.
   static let storeSteps = 8192
   /// Memory of one step at most: three tables, and each channel's while it is made.
   static let stepBytes = 3 * (tableSteps + 2) * 4

@@ -1,5 +1,5 @@
-// The curves of high dynamic range: PQ (SMPTE ST 2084) and HLG (ARIB STD-B67), by the tables of ITU-R BT.2100-2, and the
-// level of white by ITU-R BT.2408.
+// The curves of high dynamic range: PQ (SMPTE ST 2084) and HLG (ARIB STD-B67), by the tables of ITU-R BT.2100-2, and
+// the level of white by ITU-R BT.2408.
 
 #if canImport(Glibc)
   import Glibc

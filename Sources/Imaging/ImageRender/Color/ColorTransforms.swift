@@ -1,7 +1,7 @@
 // Decides how a picture's colours are converted, once for each kind of source, and caches the decision.
 //
-// Making a transform costs 2 ms from RGB and over 20 ms from CMYK, and the tables of linear light 3 to 11 ms: as much as
-// a small render. A library has few profiles.
+// Making a transform costs 2 ms from RGB and over 20 ms from CMYK, and the tables of linear light 3 to 11 ms: as much
+// as a small render. A library has few profiles.
 
 import ImageCodec
 import MediaMetadata

@@ -51,8 +51,8 @@ struct HDRLight: Sendable {
 
   // MARK: Sources
 
-  /// How a picture's rows become light; they are converted first if only a table describes their colours. Never fails: an
-  /// unusable profile is ignored, with a warning.
+  /// How a picture's rows become light; they are converted first if only a table describes their colours. Never fails:
+  /// an unusable profile is ignored, with a warning.
   ///
   /// - Parameters:
   ///   - isCoded: whether the samples themselves have high dynamic range.

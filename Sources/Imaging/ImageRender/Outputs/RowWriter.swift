@@ -52,8 +52,8 @@ final class RowWriter {
       count: storedSize.width * (orientationTransform.canStream ? 1 : storedSize.height) * pixelBytes, zero: 0)
   }
 
-  /// Memory of a writer, without its encoder: one output row or all of them, and the rows before conversion and blending,
-  /// which together have `earlierBytes` for each pixel.
+  /// Memory of a writer, without its encoder: one output row or all of them, and the rows before conversion and
+  /// blending, which together have `earlierBytes` for each pixel.
   static func byteCount(_ storedSize: PixelSize, pixelBytes: Int, earlierBytes: Int, _ orientation: Orientation) -> Int
   {
     let rows = OrientationTransform.canStream(orientation) ? 1 : storedSize.height

@@ -12,8 +12,8 @@ import Synchronization
 /// Starts work that runs beside the caller, on a thread of its own, until it returns.
 package typealias StageStarter = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
-/// Passes rows to an encoder on another thread, so that the work before and after it uses two cores. One picture is ready
-/// sooner, for slightly more CPU: use it where a client waits for a single picture, as for a preview.
+/// Passes rows to an encoder on another thread, so that the work before and after it uses two cores. One picture is
+/// ready sooner, for slightly more CPU: use it where a client waits for a single picture, as for a preview.
 final class StagedEncoder: RowEncoder {
   private static let rowsPerBlock = 16
   private static let blockCount = 4

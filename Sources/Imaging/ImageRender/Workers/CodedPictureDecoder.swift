@@ -20,8 +20,8 @@ package enum CodedPictureRequest: Sendable, Hashable {
   /// One tile: the number of bytes of the picture's ICC profile in four bytes, most significant first, the profile, and
   /// zeros; in one plane. Only the number, if the profile is longer than the rows.
   case jxlProfile(JXLPicture)
-  /// One tile: the region of the developed picture in which `step` pixels of a side are averaged to one, in one plane of
-  /// sRGB. The source's whole file is decoded.
+  /// One tile: the region of the developed picture in which `step` pixels of a side are averaged to one, in one plane
+  /// of sRGB. The source's whole file is decoded.
   case raw(SensorPicture, step: Int, region: PixelRect)
 
   /// The size of each tile's rows.

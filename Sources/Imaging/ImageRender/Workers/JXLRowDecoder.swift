@@ -1,8 +1,8 @@
 import ImageCodec
 import PhotoModel
 
-/// Decodes the region of a JPEG XL picture at a reduced size. The worker averages pixels and sends only the region, each
-/// channel in a plane of its own.
+/// Decodes the region of a JPEG XL picture at a reduced size. The worker averages pixels and sends only the region,
+/// each channel in a plane of its own.
 final class JXLRowDecoder: WorkerRowDecoder {
   /// - Parameters:
   ///   - eighths: the scale: 1, 2, 4 or 8.

@@ -1,8 +1,8 @@
 import ImageCodec
 import PhotoModel
 
-/// Decodes the region of a RAW file's developed picture at a reduced size. The worker develops the whole picture, averages
-/// pixels and sends only the region.
+/// Decodes the region of a RAW file's developed picture at a reduced size. The worker develops the whole picture,
+/// averages pixels and sends only the region.
 final class SensorRowDecoder: WorkerRowDecoder {
   private let sensor: SensorPicture
 

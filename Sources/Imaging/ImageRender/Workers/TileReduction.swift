@@ -1,5 +1,5 @@
-// Puts the tiles of a picture together, row by row, and reduces them by a box on the way. Only the tiles that the region
-// shows are decoded; only one row of tiles is kept, at the reduced size.
+// Puts the tiles of a picture together, row by row, and reduces them by a box on the way. Only the tiles that the
+// region shows are decoded; only one row of tiles is kept, at the reduced size.
 
 import ImageCodec
 import PhotoModel

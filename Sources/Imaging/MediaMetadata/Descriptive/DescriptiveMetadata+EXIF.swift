@@ -8,8 +8,8 @@ extension DescriptiveMetadata {
     "untitled", "camera", "image",
   ]
 
-  /// The first directory's ImageDescription and Copyright, and the EXIF directory's LensModel; `nil` if the block has none
-  /// of them.
+  /// The first directory's ImageDescription and Copyright, and the EXIF directory's LensModel; `nil` if the block has
+  /// none of them.
   ///
   /// - Parameters:
   ///   - description: the bytes of tag 0x010E.

@@ -4,8 +4,8 @@ extension DescriptiveMetadata {
   /// The length of the datasets that are read for the catalogue.
   package static let maximumIPTCBytes = 65_536
 
-  /// Title (2:05), caption (2:120), keywords (2:25), copyright (2:116) and place (2:90, 2:95, 2:101) of IPTC-IIM datasets (IIM 4.2 §6);
-  /// `nil` if there are none of these.
+  /// Title (2:05), caption (2:120), keywords (2:25), copyright (2:116) and place (2:90, 2:95, 2:101) of IPTC-IIM
+  /// datasets (IIM 4.2 §6); `nil` if there are none of these.
   package init?(iptc datasets: ArraySlice<UInt8>) {
     self.init(iptc: IPTCDictionary(datasets.prefix(Self.maximumIPTCBytes)).datasets)
   }

@@ -1,8 +1,8 @@
 import Primitives
 
 /// The text of a date in EXIF: `YYYY:MM:DD HH:MM:SS` (DC-008 §4.6.5.F), or one of the forms that other programs write:
-/// with hyphens in the date, a `T` before the time, without seconds, with a fraction of them, without a time (noon, as in
-/// XMP), or with an offset after the time.
+/// with hyphens in the date, a `T` before the time, without seconds, with a fraction of them, without a time (noon, as
+/// in XMP), or with an offset after the time.
 struct EXIFDateText {
   let year, month, day, hour, minute, second: Int
   /// Whether the text has seconds, so that they may have a fraction.
@@ -26,8 +26,8 @@ struct EXIFDateText {
   ///
   /// - Parameter text: without spaces at its ends.
   init?(_ text: ArraySlice<UInt8>) {
-    // The sign or the Z of an offset follows the time: signs before it are in the date. A Z that ends a word, as in MEZ,
-    // is none.
+    // The sign or the Z of an offset follows the time: signs before it are in the date. A Z that ends a word, as in
+    // MEZ, is none.
     let zone = text.indices.dropFirst(Self.minuteLength).first { i in
       if text[i] == Self.plus || text[i] == Self.hyphen { return true }
       guard text[i] == Self.utcMark, i + 1 == text.endIndex else { return false }

@@ -99,8 +99,8 @@ struct EXIFEntries {
       : Int(bytes[bytes.startIndex + 1]) << 8 | Int(bytes[bytes.startIndex])
   }
 
-  /// The bytes of an ASCII entry up to its first NUL, without spaces at both ends, which cameras write as padding; `nil`
-  /// if nothing is left.
+  /// The bytes of an ASCII entry up to its first NUL, without spaces at both ends, which cameras write as padding;
+  /// `nil` if nothing is left.
   private func letters(_ directory: Directory, _ tag: Int) -> ArraySlice<UInt8>? {
     guard let entry = entry(directory, tag), entry.type == TIFFValue.text, let bytes = block.content(entry) else {
       return nil
@@ -115,8 +115,8 @@ struct EXIFEntries {
     letters(directory, tag).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// A date with its fraction (SubSecTime…) and offset (OffsetTime…), DC-008 §4.6.5.F. Fraction and offset are always in
-  /// the EXIF directory. A fraction or an offset in the date itself takes precedence.
+  /// A date with its fraction (SubSecTime…) and offset (OffsetTime…), DC-008 §4.6.5.F. Fraction and offset are always
+  /// in the EXIF directory. A fraction or an offset in the date itself takes precedence.
   func date(_ directory: Directory, _ tag: Int, fraction: Int, offset: Int) -> EXIFDate? {
     guard let text = letters(directory, tag).flatMap({ EXIFDateText($0) }) else { return nil }
     var digits: ArraySlice<UInt8> = []

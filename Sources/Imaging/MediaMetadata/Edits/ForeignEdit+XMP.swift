@@ -13,8 +13,8 @@ extension ForeignEdit {
 
   /// `nil` if the packet states no edit. Of a damaged or truncated packet, the properties before the damage count.
   ///
-  /// - Parameter isSidecar: the packet is a file of its own, and its orientation takes the place of the picture's. Inside
-  ///   of the picture's own file, EXIF decides (Metadata Working Group 2.0 §2.3).
+  /// - Parameter isSidecar: the packet is a file of its own, and its orientation takes the place of the picture's.
+  ///   Inside of the picture's own file, EXIF decides (Metadata Working Group 2.0 §2.3).
   package init?(xmp packet: ArraySlice<UInt8>, isSidecar: Bool) {
     let packet = packet.prefix(XMPPacket.maximumBytes)
     guard Self.mayHaveEdit(packet, isSidecar: isSidecar) else { return nil }

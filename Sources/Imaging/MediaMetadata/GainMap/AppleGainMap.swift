@@ -1,5 +1,5 @@
-// Apple's gain maps, which are older than the standard: the map has no numbers of its own. How much it brightens follows
-// from the maker note, by the formula of Apple's article "Applying Apple HDR effect to your photos".
+// Apple's gain maps, which are older than the standard: the map has no numbers of its own. How much it brightens
+// follows from the maker note, by the formula of Apple's article "Applying Apple HDR effect to your photos".
 
 #if canImport(Glibc)
   import Glibc
@@ -13,7 +13,8 @@ package enum AppleGainMap {
   private static let headroomTag = 0x0021
   private static let gainTag = 0x0030
 
-  /// The headroom that a map's own packet states, linear; 0 if it has none. `nil` unless the packet is that of a gain map.
+  /// The headroom that a map's own packet states, linear; 0 if it has none. `nil` unless the packet is that of a gain
+  /// map.
   package static func headroom(xmp packet: ArraySlice<UInt8>) -> Double? {
     let properties = XMPDictionary(packet.prefix(XMPPacket.maximumBytes)).properties
     func text(_ key: String) -> String? {
@@ -53,8 +54,8 @@ package enum AppleGainMap {
 
   /// The sample of a standard map for one of Apple's, both 0...1.
   ///
-  /// Apple's samples have the curve of Rec. 709, and brighten by `1 + (headroom - 1) * light`. The standard's samples are
-  /// proportional to the logarithm of the gain.
+  /// Apple's samples have the curve of Rec. 709, and brighten by `1 + (headroom - 1) * light`. The standard's samples
+  /// are proportional to the logarithm of the gain.
   ///
   /// - Parameter headroom: linear; above 1.
   package static func standardSample(_ value: Double, headroom: Double) -> Double {

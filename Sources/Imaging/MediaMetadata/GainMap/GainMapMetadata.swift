@@ -5,8 +5,8 @@
 /// How a gain map turns the base rendition of a picture into its alternate rendition, which has another dynamic range
 /// (ISO 21496-1; Ultra HDR Image Format 1.1 has the same model).
 ///
-/// A decoder computes for each colour channel, in linear light where 1 is the white of the base rendition, from a sample
-/// of the map 0...1:
+/// A decoder computes for each colour channel, in linear light where 1 is the white of the base rendition, from a
+/// sample of the map 0...1:
 ///
 ///     gain = minimum + (maximum - minimum) * pow(sample, 1 / gamma)         in stops
 ///     alternate = (base + baseOffset) * exp2(gain * weight) - alternateOffset
@@ -52,8 +52,8 @@ package struct GainMapMetadata: Sendable, Hashable {
 
   /// One entry for all colours, or three: red, green and blue.
   package let channels: [Channel]
-  /// The headroom of the display for which the base rendition is meant: log2 of its peak over its white. 0 for a base of
-  /// standard range.
+  /// The headroom of the display for which the base rendition is meant: log2 of its peak over its white. 0 for a base
+  /// of standard range.
   package let baseHeadroom: Double
   /// The same for the alternate rendition. Displays between the two show a picture in between.
   package let alternateHeadroom: Double

@@ -1,5 +1,5 @@
-/// The digest that names an extended XMP packet (XMP specification part 3 §1.1.3.1) and states of which IPTC datasets an
-/// XMP packet was made (Photoshop's resource 0x0425). RFC 1321. It protects nothing.
+/// The digest that names an extended XMP packet (XMP specification part 3 §1.1.3.1) and states of which IPTC datasets
+/// an XMP packet was made (Photoshop's resource 0x0425). RFC 1321. It protects nothing.
 package enum MD5 {
   package static func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var message = Array(bytes)

@@ -44,8 +44,8 @@ package struct XMPDate: Sendable, Hashable {
 }
 
 extension EXIFDate {
-  /// The date of IPTC-IIM datasets: DateCreated (2:55, `CCYYMMDD`) and TimeCreated (2:60, `HHMMSS±HHMM`). A date without
-  /// a valid time is noon; `nil` if the month or the day is unknown (`00`).
+  /// The date of IPTC-IIM datasets: DateCreated (2:55, `CCYYMMDD`) and TimeCreated (2:60, `HHMMSS±HHMM`). A date
+  /// without a valid time is noon; `nil` if the month or the day is unknown (`00`).
   init?(iptc datasets: [String: MetadataValue]) {
     guard let text = datasets["DateCreated"]?.firstText else { return nil }
     var reader = DigitReader(text)

@@ -87,8 +87,8 @@ struct AdjustBench: ParsableCommand {
     }
   }
 
-  /// A slider that moves: a client asks for one preview after another at a fixed rate, and waits for each. The first one,
-  /// which decodes the photograph, is not counted.
+  /// A slider that moves: a client asks for one preview after another at a fixed rate, and waits for each. The first
+  /// one, which decodes the photograph, is not counted.
   private func measurePreviews(of photographs: [Photograph], _ workspace: BenchWorkspace) throws {
     print(
       "\nPreviews at \(side) px over HTTP, \(rate.text(0)) a second while one slider moves, beside three other operations\n"

@@ -119,8 +119,8 @@ struct StormBench: ParsableCommand {
     try check(allocated)
   }
 
-  /// Fails if memory grows steadily: if the slope of the best straight line, less twice its standard error, is above the
-  /// limit. A large render in one minute is no trend.
+  /// Fails if memory grows steadily: if the slope of the best straight line, less twice its standard error, is above
+  /// the limit. A large render in one minute is no trend.
   private func check(_ allocated: [Double]) throws {
     let steady = Array(allocated.dropFirst())
     guard steady.count >= 4 else { return }

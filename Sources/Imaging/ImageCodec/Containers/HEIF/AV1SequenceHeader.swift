@@ -1,5 +1,5 @@
-// Reads an AV1 sequence header (AV1 Bitstream & Decoding Process Specification §5.5) up to the description of its colours,
-// for files whose container has none.
+// Reads an AV1 sequence header (AV1 Bitstream & Decoding Process Specification §5.5) up to the description of its
+// colours, for files whose container has none.
 
 enum AV1SequenceHeader {
   /// How much of a picture's data is examined.

@@ -1,5 +1,5 @@
-// Reads the header of a JPEG XL codestream (ISO/IEC 18181-1 annex D): size, orientation, samples and colours, and a part of
-// the first frame's.
+// Reads the header of a JPEG XL codestream (ISO/IEC 18181-1 annex D): size, orientation, samples and colours, and a
+// part of the first frame's.
 
 import PhotoModel
 

@@ -50,9 +50,9 @@ package struct JXLPicture: Sendable, Hashable {
       try boxes.header(&reader), codestream: boxes.codestream.map { ByteRange($0) }, isJPEG: boxes.isJPEG)
   }
 
-  /// Memory of libjxl for the picture, without the codestream and the rows that it delivers. Measured with libjxl 0.7.0 as
-  /// the smallest limit under which a decode succeeds, over VarDCT and Modular, lossy and lossless, from 300 x 200 to
-  /// 12 megapixels, and rounded up.
+  /// Memory of libjxl for the picture, without the codestream and the rows that it delivers. Measured with libjxl 0.7.0
+  /// as the smallest limit under which a decode succeeds, over VarDCT and Modular, lossy and lossless, from 300 x 200
+  /// to 12 megapixels, and rounded up.
   package var workingBytes: Int {
     func padded(_ side: Int) -> Int { (side + 63) / 64 * 64 }
     let bytesPerPixel =
