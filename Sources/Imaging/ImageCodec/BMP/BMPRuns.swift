@@ -33,7 +33,10 @@ struct BMPRuns {
       let (count, value) = (Int(input[0]), input[1])
       if count > 0 {
         // With four bits an index, a run alternates between two indexes.
-        put(count) { bits == 8 ? value : $0 % 2 == 0 ? value >> 4 : value & 0x0F }
+        put(count) { i in
+          if bits == 8 { return value }
+          return i % 2 == 0 ? value >> 4 : value & 0x0F
+        }
         input.skip(2)
         continue
       }

@@ -42,18 +42,18 @@ extension ImageHeader {
   init(_ media: MediaHeader, rawIn source: any ByteSource, limits: CodecLimits) throws(CodecError) {
     let sensor = SensorPicture(
       size: media.storedSize, fileBytes: Int(clamping: source.size), isLinear: media.isLinearSensor)
-    // Even if the stated size exceeds the limits, the previews can be shown.
-    let isTooLarge: CodecError?
+    // Previews can be shown even if the stated size exceeds the limits.
+    let sizeError: CodecError?
     do throws(CodecError) {
       try limits.check(sensor.size)
-      isTooLarge = nil
+      sizeError = nil
     } catch {
-      isTooLarge = error
+      sizeError = error
     }
     let found = try RAWPreviews.find(in: source, limits: limits)
     let fitting = found.filter { $0.hasAspect(of: media.storedSize) }
     guard let largest = fitting.last ?? found.last else {
-      if let isTooLarge { throw isTooLarge }
+      if let sizeError { throw sizeError }
       self.init(sensor, media)
       return
     }
@@ -66,7 +66,7 @@ extension ImageHeader {
       .map { ImageHeader($0, of: media, developedSize: size, isAdobeRGB: isAdobeRGB) }
       .filter { $0.hasColors(of: self) && $0.storedSize.width < storedSize.width }
     raw?.smaller = smaller
-    raw?.sensor = isTooLarge == nil ? sensor : nil
+    raw?.sensor = sizeError == nil ? sensor : nil
     previews = found.map(\.range).filter { $0 != largest.range }
   }
 

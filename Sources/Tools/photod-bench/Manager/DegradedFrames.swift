@@ -78,8 +78,8 @@ struct DegradedFrames {
     let renders = flood.end()
     for row in rows { table.row(row) }
     Swift.print(
-      "\nA cached frame under the same load: p50 \(Self.times(hits)[0]) ms, p99 \(Self.times(hits)[1]) ms. Cores that the "
-        + "daemon kept busy: \(cpuShare.text(1)); cold renders done: \(renders)\n")
+      "\nA cached frame under the same load: p50 \(Self.times(hits)[0]) ms, p99 \(Self.times(hits)[1]) ms. Cores that "
+        + "the daemon kept busy: \(cpuShare.text(1)); cold renders done: \(renders)\n")
   }
 
   private static let noCache = "Cache-Control: no-cache\r\n"

@@ -22,8 +22,8 @@ package struct JXLPicture: Sendable, Hashable {
   package var convertedColors: RGBPrimaries? {
     guard header.isXYB, !header.colors.isHDR else { return nil }
     guard let primaries = header.colors.primaries else { return header.isGray ? .sRGB : .displayP3 }
-    return ColorCalibration(transfer: .sRGB, primaries: primaries).isSRGB || header.isGray
-      ? .sRGB : primaries == .displayP3 ? .displayP3 : .bt2020
+    if header.isGray || ColorCalibration(transfer: .sRGB, primaries: primaries).isSRGB { return .sRGB }
+    return primaries == .displayP3 ? .displayP3 : .bt2020
   }
 
   /// Whether the colours of the decoded rows are those of a profile that only the decoder can read.
