@@ -10,7 +10,13 @@ enum DescriptiveText {
 
   /// A text that may have several lines.
   static func caption(_ text: String?) -> String? {
-    cleaned(text, limit: DescriptiveLimits.captionBytes) { $0 == "\n" || $0 == "\t" ? $0 : $0 == "\r" ? "\n" : nil }
+    cleaned(text, limit: DescriptiveLimits.captionBytes) { control in
+      switch control {
+      case "\n", "\t": control
+      case "\r": "\n"
+      default: nil
+      }
+    }
   }
 
   /// The URI of a license that programs know: one of Creative Commons, or of rightsstatements.org.

@@ -17,9 +17,9 @@ enum BMFFHeader {
     var movie: Box?
     var xmpPacket: Range<Int64>?
     var position: Int64 = 0
-    var behind = 0
+    var trailingBoxes = 0
     // The movie box may come after all its samples. Boxes after it are searched only briefly.
-    while behind <= ContainerLimits.trailingBoxes, let box = try boxes.next(&position, before: boxes.fileSize) {
+    while trailingBoxes <= ContainerLimits.trailingBoxes, let box = try boxes.next(&position, before: boxes.fileSize) {
       switch box.type {
       case "meta" where isPicture:
         var header = try HEIFHeader.read(&boxes, meta: box, type.format)
@@ -29,10 +29,10 @@ enum BMFFHeader {
       case "uuid":
         if xmpPacket == nil { xmpPacket = try boxes.content(of: box, ofType: xmp) }
       // A fragmented movie has one of these boxes for each fragment.
-      case "moof" where movie != nil: behind = ContainerLimits.trailingBoxes
+      case "moof" where movie != nil: trailingBoxes = ContainerLimits.trailingBoxes
       default: break
       }
-      if movie != nil { behind += 1 }
+      if movie != nil { trailingBoxes += 1 }
     }
     guard let movie else {
       if boxes.fileEndsInBox { throw .truncated(offset: boxes.fileSize) }

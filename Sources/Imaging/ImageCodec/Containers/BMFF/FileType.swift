@@ -49,8 +49,11 @@ struct FileType {
       format = .avif
     } else if Self.heif.contains(major) {
       // The major brand may describe only the structure; the other brands then determine the codec.
-      format =
-        brands.contains { Self.avif.contains($0) } ? .avif : brands.contains { Self.heic.contains($0) } ? .heic : .heif
+      if brands.contains(where: { Self.avif.contains($0) }) {
+        format = .avif
+      } else {
+        format = brands.contains { Self.heic.contains($0) } ? .heic : .heif
+      }
     } else {
       format = .mpeg4
     }

@@ -115,7 +115,11 @@ struct MovieSampleEntry {
           isFullRange: packed & 1 == 1)
       }
       let sampling: ChromaSampling =
-        [0, 1].contains(packed >> 1 & 7) ? .half : packed >> 1 & 7 == 2 ? .halfWidth : .full
+        switch packed >> 1 & 7 {
+        case 0, 1: .half
+        case 2: .halfWidth
+        default: .full
+        }
       guard [8, 10, 12].contains(packed >> 4) else { throw .malformed("an unknown depth in vpcC", offset: nil) }
       return .tiles(.video(VideoConfiguration(codec: .vp9, chroma: sampling, bitDepth: packed >> 4)))
     case "jpeg", "mjpa": return .jpeg

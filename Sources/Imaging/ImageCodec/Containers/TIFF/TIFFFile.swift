@@ -104,11 +104,14 @@ struct TIFFFile {
       let (length, overflows) = values.multipliedReportingOverflow(by: typeBytes(type) ?? 0)
       let field = entry + 4 + fieldBytes
       let inline = start.upperBound + Int64(field)
-      let value =
-        length == 0 || overflows
-        ? nil
-        : length <= fieldBytes
-          ? inline..<inline + Int64(length) : place(number(bytes, at: field, fieldBytes), length)
+      let value: Range<Int64>? =
+        if length == 0 || overflows {
+          nil
+        } else if length <= fieldBytes {
+          inline..<inline + Int64(length)
+        } else {
+          place(number(bytes, at: field, fieldBytes), length)
+        }
       return Entry(tag: number(bytes, at: entry, 2), type: type, count: values, value: value)
     }
     return Directory(offset: offset, entries: entries, next: number(bytes, at: count * entryBytes, fieldBytes))
