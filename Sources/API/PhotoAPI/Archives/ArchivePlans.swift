@@ -42,13 +42,10 @@ final class ArchivePlans: Sendable {
   /// Drops the plans that have expired, so that other archives can have their memory. Call it about once a second.
   func expire(now: ContinuousClock.Instant) {
     let expired = state.withLock { state in
-      var expired: [ArchivePlan] = []
-      while let oldest = state.plans.values.first, oldest.end <= now {
-        state.plans.removeFirst()
-        state.bytes -= oldest.plan.bytes
-        expired.append(oldest.plan)
-      }
-      return expired
+      // All have the same lifetime, so the oldest expires first.
+      let expired = state.plans.prefix { $0.end <= now }
+      state.plans.removeFirst(expired.count)
+      return Array(expired)
     }
     // A large plan takes a while to free: not with the lock held.
     withExtendedLifetime(expired) {}
