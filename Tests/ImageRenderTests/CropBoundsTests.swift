@@ -94,6 +94,35 @@ struct CropBoundsTests {
     }
   }
 
+  /// A decoded pixel that an edge cuts is left out. Output pixels have 12 of the picture's.
+  @Test(
+    "a JPEG is decoded at a scale at which no edge of a crop loses more than half a pixel",
+    arguments: [(80, 1), (81, 2), (84, 1), (88, 1)])
+  func scalesOfCrops(_ start: Int, _ eighths: Int) throws {
+    let file = JPEGFile { _ in }.encoded(Pixels(width: 800, height: 800, channels: 3))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let crop = UnitRect(x: Double(start) / 800, y: Double(start) / 800, width: 0.3, height: 0.3)
+    var wanted = request(20, 20, crop: crop)
+    #expect(RenderPlanner().plan(header, wanted).eighths == eighths)
+    wanted.fillsTarget = true
+    #expect(RenderPlanner().plan(header, wanted).eighths == 1, "joined parts lose nothing")
+  }
+
+  @Test("a degraded frame of a small crop has all its rows")
+  func degradedFrames() throws {
+    let file = Self.jpeg(Self.picture(Self.middle))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    for number in 0..<60 {
+      let crop = UnitRect(
+        x: Double(number * 7 % 50) / 60, y: Double(number * 11 % 53) / 60, width: 0.1,
+        height: 0.05 + Double(number) / 999)
+      guard
+        let plan = RenderPlanner().degradedPlan(header, header.sized(request(100, 100, .aspectFit, .jpeg, crop: crop)))
+      else { continue }
+      _ = try renderResuming(plan, MemoryByteSource(file))
+    }
+  }
+
   @Test("pixels of a thumbnail that lie partly outside of the crop do not show")
   func thumbnailPixelsPartlyOutside() throws {
     let pixels = Self.picture(Self.middle)

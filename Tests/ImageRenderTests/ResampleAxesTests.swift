@@ -26,6 +26,24 @@ struct ResampleAxesTests {
     }
   }
 
+  @Test("outputs begin in the order of their inputs, and every input with a weight is read")
+  func order() {
+    // Also outputs whose centre is that of a sample, and which need this sample only.
+    for position in stride(from: 0.0, through: 42.125, by: 2.125) {
+      for length in stride(from: 0.75, through: 8, by: 0.25) {
+        for outputLength in 1...Int(length.rounded(.up)) {
+          let axis = ResampleAxis(inputLength: 51, position: position, length: length, outputLength: outputLength)
+          let read = axis.inputRange
+          let isInOrder = zip(axis.starts, axis.starts.dropFirst()).allSatisfy { $0 <= $1 }
+          let isRead = axis.weights.indices.allSatisfy { index in
+            axis.weights[index] == 0 || read.contains(Int(axis.starts[index / axis.taps]) + index % axis.taps)
+          }
+          #expect(isInOrder && isRead, "\(length) at \(position) to \(outputLength)")
+        }
+      }
+    }
+  }
+
   @Test(
     "axes that differ in one parameter are not taken for each other",
     arguments: [

@@ -30,6 +30,35 @@ struct RenderGeometry {
     region = PixelRegion(x: 0, y: 0, width: Double(output.width) * covered, height: Double(output.height) * covered)
   }
 
+  /// Raises the scale until no edge of the bounds cuts off more than half an output pixel: a decoded pixel that lies only
+  /// partly within the bounds is left out (``ResampleAxis/samples(in:inputLength:position:length:outputLength:)``).
+  ///
+  /// - Parameter stored: the size of the picture, as stored.
+  mutating func keepEdges(of stored: PixelSize) {
+    eighths = DecodeScale.all.first { $0 >= eighths && lossAtEdges(of: stored, eighths: $0) <= 0.5 } ?? 8
+  }
+
+  /// The largest part of an output pixel that is left out at an edge of the bounds.
+  private func lossAtEdges(of stored: PixelSize, eighths: Int) -> Double {
+    let scale = Double(eighths) / 8
+    func loss(
+      _ regionStart: Double, _ regionLength: Double, within start: Double, _ length: Double, of side: Int,
+      to output: Int
+    ) -> Double {
+      let pixel = regionLength / Double(output)
+      let (end, rounding) = (start + length, 1e-6)
+      // Other edges are too far from the region to show.
+      let startsThere = regionStart - start < pixel
+      let endsThere = end - (regionStart + regionLength) < pixel && end < Double(side) - rounding
+      let before = startsThere ? (start * scale - rounding).rounded(.up) - start * scale : 0
+      let after = endsThere ? end * scale - (end * scale + rounding).rounded(.down) : 0
+      return max(before, after) / (pixel * scale)
+    }
+    return max(
+      loss(region.x, region.width, within: bounds.x, bounds.width, of: stored.width, to: output.width),
+      loss(region.y, region.height, within: bounds.y, bounds.height, of: stored.height, to: output.height))
+  }
+
   /// One direction of the bounds, in samples that are decoded.
   ///
   /// - Parameters:

@@ -130,12 +130,17 @@ extension RenderPlanner {
     }
     var part = geometry
     (part.region, part.bounds) = (placed(geometry.region), placed(geometry.bounds))
+    // A bar can end at any pixel, but a scaled decode handles only whole blocks.
+    let hasBars = trimmed != nil && standIn.raw == nil
+    // A preview of a RAW file may have a row more than the picture, which belongs to it: nothing was cropped.
+    if !hasBars, geometry.bounds == PixelRegion(PixelRect(size)) {
+      part.bounds = PixelRegion(PixelRect(standIn.storedSize))
+    }
     if !mayEnlarge { part.output = Self.shrunk(geometry.output, into: (part.region.width, part.region.height)) }
     let reduction = min(
       part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
-    // A bar can end at any pixel, but a scaled decode handles only whole blocks.
-    let hasBars = trimmed != nil && standIn.raw == nil
     part.eighths = hasBars || geometry.isLinear ? 8 : Self.eighths(reduction: reduction, standIn.scalesDecodes)
+    part.keepEdges(of: standIn.storedSize)
     return part
   }
 }

@@ -66,6 +66,7 @@ package struct RenderPlanner: Sendable {
       eighths: eighths ?? fastEighths ?? Self.eighths(sizes, scalesDecodes: scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear)
     if geometry.eighths == fastEighths { geometry.alignToDecodedPixels() }
+    if eighths == nil { geometry.keepEdges(of: header.storedSize) }
     return geometry
   }
 
@@ -94,12 +95,14 @@ package struct RenderPlanner: Sendable {
     let (region, output) = (edited.region, edited.orientation.apply(to: edited.upright))
     let reduction = min(region.width / Double(output.width), region.height / Double(output.height))
     let isLinear = Self.isLinear(header, wanted)
-    return RenderGeometry(
+    var geometry = RenderGeometry(
       region: header.orientation.stored(region, ofUpright: upright),
       bounds: header.orientation.stored(edited.bounds, ofUpright: upright),
       output: orientation.apply(to: edited.upright), orientation: orientation,
       eighths: eighths ?? Self.eighths(reduction: reduction, header.scalesDecodes && !isLinear),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear, edit: edited.edit)
+    if eighths == nil { geometry.keepEdges(of: header.storedSize) }
+    return geometry
   }
 
   /// The preview from which the final frame of a RAW file is made; other headers are returned unchanged.

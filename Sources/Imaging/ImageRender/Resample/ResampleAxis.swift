@@ -52,13 +52,17 @@ package struct ResampleAxis: Sendable, Hashable {
           centre: position + (Double(o) + 0.5) * scale, stretch: stretch, bounds: bounds, into: all, at: o * span)
       }
     }
-    let widest = windows.map(\.count).max() ?? 1
+    // No output may begin after a later one, or rows would be released, or never decoded, that the later one needs: an
+    // output whose centre is that of a sample may need this sample only.
+    var begins = windows.map(\.start)
+    for o in begins.indices.dropLast().reversed() { begins[o] = min(begins[o], begins[o + 1]) }
+    let widest = zip(windows, begins).map { $0.start + $0.count - $1 }.max() ?? 1
     let taps = max(2, widest + widest % 2)
     var starts = [Int32](repeating: 0, count: outputLength)
     var weights = [Float](repeating: 0, count: outputLength * taps)
     for (o, window) in windows.enumerated() {
       // Near the end the window starts earlier, so that it stays inside the input if the input is long enough.
-      let start = max(0, min(window.start, inputLength - taps))
+      let start = max(0, min(begins[o], inputLength - taps))
       starts[o] = Int32(start)
       let to = o * taps + window.start - start
       for k in 0..<window.count { weights[to + k] = Float(all[window.first + k]) }
