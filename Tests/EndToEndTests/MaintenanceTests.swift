@@ -94,6 +94,40 @@ struct MaintenanceTests {
     try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.library + ".data"])
   }
 
+  @Test("the names of the data folder and of the library are compared byte by byte")
+  func foldersOfOtherNames() throws {
+    let folders = try TestDaemon.Folders()
+    func path(_ names: [UInt8]) -> [CChar] {
+      (Array("\(folders.base)/".utf8) + names + [0]).map { CChar(bitPattern: $0) }
+    }
+    func makeFolder(_ names: [UInt8]) throws { try #require(mkdir(path(names), 0o700) == 0) }
+    func makeLink(_ names: [UInt8], to target: [UInt8]) throws {
+      try #require(symlink(path(target), path(names)) == 0)
+    }
+    // Links that lead through folders whose names are not UTF-8.
+    let (outside, inside) = ([0xFF] as [UInt8], Array("library/".utf8) + [0xFE])
+    for names in [Array("library/data".utf8), Array("out".utf8), outside, inside] { try makeFolder(names) }
+    try makeLink(outside + Array("/in".utf8), to: Array("library/data".utf8))
+    try makeLink(inside + Array("/out".utf8), to: Array("out".utf8))
+    try makeLink(Array("to-outside".utf8), to: outside)
+    try makeLink(Array("to-inside".utf8), to: inside)
+    func scan(_ library: String, _ data: String) throws -> (status: Int32, output: String, error: String) {
+      try TestDaemon.run(["scan", "--library", folders.base + library, "--data", folders.base + data])
+    }
+    let refusal = "is inside the library"
+    let led = try scan("/library", "/to-outside/in")
+    #expect(led.status != 0 && led.error.contains(refusal), "\(led)")
+    let away = try scan("/library", "/to-inside/out")
+    #expect(away.status == 0, "\(away)")
+    // A combining mark after a slash begins a name.
+    let mark = try scan("/library", "/library/\u{301}d")
+    #expect(mark.status != 0 && mark.error.contains(refusal), "\(mark)")
+    // One letter, composed and decomposed: two folders.
+    for names in ["\u{E9}", "\u{E9}/library"] { try makeFolder(Array(names.utf8)) }
+    let other = try scan("/\u{E9}/library", "/e\u{301}/library/data")
+    #expect(other.status == 0, "\(other)")
+  }
+
   @Test("a backup of a running daemon can be restored, with the same identifiers")
   func backupAndRestore() throws {
     let daemon = try TestDaemon({ for i in 0..<5 { try $0.put(picture + [UInt8(i)], "\(i).jpg") } })

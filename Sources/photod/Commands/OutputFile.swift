@@ -93,7 +93,7 @@ struct OutputFile {
 
 extension Settings {
   /// Folders of the data folder whose files only photod replaces.
-  private static let foldersInUse: Set<Substring> = ["cache", "heads", "originals", "remote", "renders"]
+  private static let foldersInUse: Set<String> = ["cache", "heads", "originals", "remote", "renders"]
 
   /// Throws ``CommandFailure`` if a command must not write to a path: it is that of a file which photod uses, or of a
   /// file in the library, which may exist nowhere else.
@@ -101,7 +101,7 @@ extension Settings {
     try checkUnused(path)
     var status = stat()
     guard lstat(path, &status) == 0, !library.isEmpty, !RemoteLocation.isRemote(library) else { return }
-    if Self.names(of: Self.canonicalFolder(of: path), below: Self.canonicalPath(library)) != nil {
+    if Self.names(of: Self.canonicalFolder(of: path), below: Self.canonicalNames(of: library.utf8)) != nil {
       throw CommandFailure(
         description: "\(path) is a file in the library, which photod never replaces; choose another file")
     }
@@ -111,15 +111,17 @@ extension Settings {
   func checkUnused(_ path: String) throws {
     let dataFolder = try dataFolder()
     let folder = Self.canonicalFolder(of: path)
-    let inData = Self.names(of: folder, below: Self.canonicalPath(dataFolder))?.first
-    if DatabaseFile.isInUse(path, in: dataFolder) || inData.map({ Self.foldersInUse.contains($0) }) ?? false {
+    let inData = Self.names(of: folder, below: Self.canonicalNames(of: dataFolder.utf8))?.first
+    let isInUse = inData.map { Self.foldersInUse.contains(String(decoding: $0, as: UTF8.self)) } ?? false
+    if isInUse || DatabaseFile.isInUse(path, in: dataFolder) {
       throw CommandFailure(description: "photod itself uses \(path); choose another file")
     }
   }
 
   /// The folder of a path. Renaming replaces a link, not the file that it leads to: only the folder is resolved.
-  private static func canonicalFolder(of path: String) -> String {
-    let slash = path.lastIndex(of: "/")
-    return canonicalPath(slash.map { String(path[...$0]) } ?? ".")
+  private static func canonicalFolder(of path: String) -> [[UInt8]] {
+    // Without a slash, this is the current folder.
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
+    return canonicalNames(of: path.utf8[..<end])
   }
 }

@@ -45,44 +45,57 @@ extension Settings {
   /// Throws if one of the folders is inside the other: the daemon would index its own files, or keep them among
   /// photographs that it must not touch.
   private static func checkSeparate(_ data: String, _ library: String) throws {
-    let (dataPath, libraryPath) = (canonicalPath(data), canonicalPath(library))
+    let (dataNames, libraryNames) = (canonicalNames(of: data.utf8), canonicalNames(of: library.utf8))
     // Scans skip hidden folders. The standard data folder is in one, for a library that is a whole home folder.
-    let inner = names(of: dataPath, below: libraryPath)
-    if let inner, !inner.contains(where: { $0.hasPrefix(".") }) {
+    let inner = names(of: dataNames, below: libraryNames)
+    if let inner, !inner.contains(where: { $0.first == UInt8(ascii: ".") }) {
       throw CommandFailure(
         description: "the data folder \(data) is inside the library \(library): choose another one with --data or "
           + "PHOTOD_DATA")
     }
-    if names(of: libraryPath, below: dataPath) != nil {
+    if names(of: libraryNames, below: dataNames) != nil {
       throw CommandFailure(
         description: "the library \(library) is inside the data folder \(data): choose another data folder with --data "
           + "or PHOTOD_DATA")
     }
   }
 
-  /// The names that lead from a folder to a path; empty if both are the same, `nil` if the path is not below it.
-  static func names(of path: String, below folder: String) -> ArraySlice<Substring>? {
-    let (names, prefix) = (path.split(separator: "/"), folder.split(separator: "/"))
-    return names.starts(with: prefix) ? names.dropFirst(prefix.count) : nil
+  /// The names that lead from a folder to a path; empty if both are the same, `nil` if the path is not below it. Both
+  /// are lists of ``canonicalNames(of:)``.
+  static func names(of path: [[UInt8]], below folder: [[UInt8]]) -> ArraySlice<[UInt8]>? {
+    path.starts(with: folder) ? path.dropFirst(folder.count) : nil
   }
 
-  /// An absolute path without symbolic links, also of a folder that does not exist yet.
-  static func canonicalPath(_ path: String) -> String {
-    let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-    var names: [Substring] = []
-    for name in absolute.split(separator: "/") where name != "." {
+  /// The names of an absolute path without symbolic links, also of a folder that does not exist yet. They are bytes,
+  /// as in the file system: a link may lead through a folder whose name is not UTF-8, and two names that are equal as
+  /// Unicode text are two folders.
+  ///
+  /// - Parameter path: a relative one begins in the current folder.
+  static func canonicalNames(of path: some Collection<UInt8>) -> [[UInt8]] {
+    let slash = UInt8(ascii: "/")
+    var names: [[UInt8]] = path.first == slash ? [] : resolvedNames(of: [UInt8(ascii: ".")]) ?? []
+    for part in path.split(separator: slash) {
+      let name = Array(part)
+      if name == Array(".".utf8) { continue }
       // The names so far have no symbolic links, so this is the folder that contains the last one, also of a folder
       // that does not exist yet.
-      if name == ".." {
+      if name == Array("..".utf8) {
         _ = names.popLast()
         continue
       }
       names.append(name)
-      guard let resolved = realpath("/" + names.joined(separator: "/"), nil) else { continue }
-      defer { free(resolved) }
-      names = String(cString: resolved).split(separator: "/")
+      if let resolved = resolvedNames(of: names.flatMap { [slash] + $0 }) { names = resolved }
     }
-    return "/" + names.joined(separator: "/")
+    return names
+  }
+
+  /// The names of an existing path, with symbolic links resolved.
+  private static func resolvedNames(of path: [UInt8]) -> [[UInt8]]? {
+    let resolved = (path + [0]).withUnsafeBytes { realpath($0.assumingMemoryBound(to: CChar.self).baseAddress!, nil) }
+    guard let resolved else { return nil }
+    defer { free(resolved) }
+    return UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)).split(separator: UInt8(ascii: "/"))
+      .map { Array($0) }
   }
 
   private func standardDataFolder() throws -> String {
