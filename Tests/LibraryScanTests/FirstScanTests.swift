@@ -121,6 +121,28 @@ struct FirstScanTests {
     try expect(catalogue, complete: true, indexed: 0)
   }
 
+  @Test(
+    "a first scan that is stopped is continued by the next one, unless that one reads files in another way",
+    arguments: ["UTC", "Asia/Tokyo"])
+  func stopped(_ timeZone: String) throws {
+    let library = try TemporaryLibrary()
+    for (number, name) in ["a.jpg", "b.jpg", "z/c.jpg"].enumerated() { try library.put(picture(number), name) }
+    let catalogue = try library.catalogue()
+    let stop = StopFlag()
+    var environment = LibraryEnvironment.system
+    environment.device = { folder, opened in
+      if folder == Array("z".utf8) { stop.raise() }
+      return opened.device
+    }
+    try library.scan(catalogue, environment: environment, stop: stop)
+    let state = try catalogue.scanState(for: .local)
+    #expect(!state.isFirstScanComplete && state.indexedCount >= 2)
+    let read = try library.scan(catalogue, timeZone: timeZone).probed
+    #expect(read == (timeZone == "UTC" ? 3 - state.indexedCount : 3))
+    try expect(catalogue, complete: true, indexed: 3)
+    #expect(try library.scan(catalogue, timeZone: timeZone).probed == 0)
+  }
+
   @Test("after a restore, the first scan is incomplete until a scan has run")
   func restored() throws {
     let library = try TemporaryLibrary()

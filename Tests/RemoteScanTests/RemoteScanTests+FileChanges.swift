@@ -59,6 +59,17 @@ extension RemoteScanTests {
     #expect(try catalogue.scanState(for: .local).isFirstScanComplete)
   }
 
+  @Test func `A first scan that is stopped is continued by the next one`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    let stop = StopFlag()
+    library.store.beforeNextRead(of: "b.jpg") { stop.raise() }
+    _ = try library.scan(parallelProbes: 1, batchObjects: 1, stop: stop)
+    #expect(try library.assets().keys.sorted() == ["a.jpg"])
+    #expect(try library.scan().probed == 1)
+    #expect(try library.assets().keys.sorted() == ["a.jpg", "b.jpg"])
+  }
+
   @Test func `A scan leaves alone what a failed deletion or restoration has moved`() throws {
     let library = try Library()
     for (number, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }

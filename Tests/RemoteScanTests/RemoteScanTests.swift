@@ -25,11 +25,12 @@ import Testing
 
     /// - Parameter parallelProbes: 1: reads the heads in the order of keys.
     func scan(
-      acceptingRemovals: Bool = false, parallelProbes: Int = 8, stop: StopFlag = StopFlag()
+      acceptingRemovals: Bool = false, parallelProbes: Int = 8, batchObjects: Int = 256, stop: StopFlag = StopFlag()
     ) throws -> RemoteScanProgress {
       let zone = try #require(TimeZone(identifier: "UTC"))
       var options = RemoteScanner.Options()
       options.parallelProbes = parallelProbes
+      options.batchObjects = batchObjects
       return try RemoteScanner(
         store: store, catalogue: catalogue, probe: MediaProbe(limits: CodecLimits(), timeZone: zone), timeZone: zone,
         options: options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

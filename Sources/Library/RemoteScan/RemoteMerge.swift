@@ -48,7 +48,7 @@ struct RemoteMerge {
     let lastID = try scanner.source { () throws(AssetSourceError) in try catalogue.lastFileID() }
     rows = KnownFileCursor(catalogue: catalogue, pageSize: RemoteScanner.pageSize, lastID: lastID)
     reprobesAll = try scanner.source { () throws(AssetSourceError) in
-      try catalogue.probeVersion() != scanner.probe.version
+      try catalogue.beginScan(probeVersion: scanner.probe.version)
     }
   }
 

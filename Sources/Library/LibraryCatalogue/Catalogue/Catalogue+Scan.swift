@@ -291,14 +291,22 @@ extension Catalogue {
     }
   }
 
-  /// The probe version that the last full scan used; empty if there was none.
-  package func probeVersion() throws(AssetSourceError) -> String {
-    try read { try CatalogueValue.probe.read($0) ?? "" }
+  /// Begins a full scan. A catalogue without files gets its probe version at once, so that a first scan that is
+  /// interrupted is continued by the next one.
+  ///
+  /// - Returns: whether every file must be read again, because the last full scan used another probe version.
+  package func beginScan(probeVersion: String) throws(AssetSourceError) -> Bool {
+    if try lastFileID() == 0 { try recordScan(probeVersion: probeVersion) }
+    return try self.probeVersion() != probeVersion
   }
 
   /// Records the probe version that a full scan used.
   package func recordScan(probeVersion: String) throws(AssetSourceError) {
     if try self.probeVersion() != probeVersion { try note(probeVersion, as: .probe) }
+  }
+
+  private func probeVersion() throws(AssetSourceError) -> String {
+    try read { try CatalogueValue.probe.read($0) ?? "" }
   }
 
   /// Records that the first scan is complete: every file that existed was read, including the files that were deferred

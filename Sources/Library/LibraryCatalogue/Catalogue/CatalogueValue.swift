@@ -7,8 +7,8 @@ enum CatalogueValue: String, CaseIterable {
   case contentKey
   /// Whether a scan was ever completed.
   case isFirstScanComplete
-  /// The probe version of the last full scan: its limits, time zone and code. A scan with another version reads every
-  /// file again.
+  /// The probe version of the last full scan, or of a first one that is not complete: its limits, time zone and code. A
+  /// scan with another version reads every file again.
   case probe
   /// The version of the placeholder encoder. A new version retries assets for which the previous one failed.
   case placeholderMaker

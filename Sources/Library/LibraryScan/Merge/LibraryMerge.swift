@@ -65,7 +65,7 @@ struct LibraryMerge {
     let probe = FileProbe(root: root, limits: scanner.limits, timeZone: scanner.timeZone)
     probeVersion = probe.version
     // Only a full scan probes every file again; a scan of changed paths covers few files.
-    let reprobesAll = isFullScan ? try catalogue.probeVersion() != probeVersion : false
+    let reprobesAll = isFullScan ? try catalogue.beginScan(probeVersion: probeVersion) : false
     batch = ScanBatch(
       probe: probe, catalogue: catalogue, reprobesAll: reprobesAll, writtenFiles: options.writtenFiles, lastID: lastID,
       stop: options.stop, logger: scanner.logger)
