@@ -122,6 +122,8 @@ final class ScanScheduler: Sendable {
         } else {
           try scanner.scan(stop: stop)
         }
+      // The scan is incomplete. The first one after the next start does the rest.
+      if stop.isRaised { return }
       // The first scan may find nothing new while background work of an earlier run is still unfinished.
       let previous = completedScans.wrappingAdd(1, ordering: .relaxed).oldValue
       scanned(progress, "scanned", startsBackground: previous == 0)
@@ -166,6 +168,7 @@ final class ScanScheduler: Sendable {
 
   /// Deletes expired files in the trash.
   private func purge() {
+    guard !stop.isRaised else { return }
     do throws(LibraryFilesError) {
       try files.purge(stop: stop)
     } catch {

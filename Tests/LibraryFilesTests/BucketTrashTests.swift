@@ -2,6 +2,7 @@ import ImageCodec
 import LibraryFixtures
 import Logging
 import ObjectStores
+import PhotoModel
 import Synchronization
 import Testing
 
@@ -33,14 +34,22 @@ struct BucketTrashTests {
     #expect(store.deletions == [Self.orphan], "the list is wrong from there on")
   }
 
-  private static func purge(_ store: ListingStore) throws {
+  @Test("a purge that is stopped while it waits for the list ends without an error")
+  func stopped() throws {
+    let stop = StopFlag()
+    let store = ListingStore([Self.orphan], cancelledBy: stop)
+    try Self.purge(store, stop: stop)
+    #expect(stop.isRaised && store.deletions.isEmpty)
+  }
+
+  private static func purge(_ store: ListingStore, stop: StopFlag = StopFlag()) throws {
     let library = try TemporaryLibrary()
     let files = try LibraryFiles(
       catalogue: try library.catalogue(), directory: library.root,
       bucket: LibraryBucket(store, name: "0123456789abcdef"), timeZone: "UTC", limits: CodecLimits(),
       options: LibraryFiles.Options(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     // Its folder goes with it.
-    _ = try withExtendedLifetime(library) { try files.purge() }
+    _ = try withExtendedLifetime(library) { try files.purge(stop: stop) }
   }
 }
 
@@ -52,9 +61,14 @@ private final class ListingStore: ObjectStore {
   }
 
   private let keys: [String]
+  private let stop: StopFlag?
   private let state = Mutex<[String]>([])
 
-  init(_ keys: [String]) { self.keys = keys }
+  /// - Parameter stop: is raised while the store is listed, so that the list is cancelled.
+  init(_ keys: [String], cancelledBy stop: StopFlag? = nil) {
+    self.keys = keys
+    self.stop = stop
+  }
 
   var name: String { "a list" }
   var deletions: [String] { state.withLock { $0 } }
@@ -62,6 +76,11 @@ private final class ListingStore: ObjectStore {
   func list(
     below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
   ) -> any ObjectOperation {
+    if let stop {
+      stop.raise()
+      completion(.failure(.cancelled))
+      return Done()
+    }
     let identity = ObjectIdentity(size: 1, version: .entityTag("\"x\""))
     let found = keys.compactMap { ObjectKey($0) }
     completion(

@@ -56,6 +56,8 @@ extension LibraryFiles {
       do throws(ObjectStoreError) {
         page = try bucket.store.waitForPage(below: folder, from: position, stop: stop)
       } catch {
+        // The wait for the store ended because the purge was stopped. A later one finds the rest.
+        if stop.isRaised && error == .cancelled { break }
         throw LibraryFilesError(error, at: bucket.trashFolder)
       }
       for entry in page.entries {
