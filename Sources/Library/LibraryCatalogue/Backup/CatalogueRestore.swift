@@ -23,6 +23,8 @@ package struct CatalogueRestore {
     from path: String, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(LibraryError) -> String? {
     if let obstacle = DatabaseFile.obstacle(to: path) { throw .notACatalogue(path: path, obstacle) }
+    // No folder is made for a copy that is not restored.
+    let source = try Self.checked(path)
     guard DatabaseFile.makeFolder(dataFolder) else {
       throw .unusable(dataFolder, SystemError(code: errno))
     }
@@ -32,7 +34,6 @@ package struct CatalogueRestore {
     let incoming = dataFolder + "/catalogue.incoming.sqlite"
     copies.begin(incoming)
     do {
-      let source = try Self.checked(path)
       try CatalogueCopy.make(of: source, at: incoming)
       try source.close()
     } catch {
@@ -128,7 +129,15 @@ package struct CatalogueRestore {
   }
 
   /// Opens the file to restore. Throws unless it is an intact catalogue that this version of photod can use.
-  private static func checked(_ path: String) throws -> DatabaseQueue {
+  private static func checked(_ path: String) throws(LibraryError) -> DatabaseQueue {
+    do {
+      return try opened(path)
+    } catch {
+      throw error as? LibraryError ?? .notACatalogue(path: path, reason(error))
+    }
+  }
+
+  private static func opened(_ path: String) throws -> DatabaseQueue {
     // A backup has no log, but a plain copy of `catalogue.sqlite` may have its own beside it.
     if DatabaseFile.hasForeignLog(path) {
       throw CatalogueCopy.IntegrityError(
