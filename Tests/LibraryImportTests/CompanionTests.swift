@@ -72,6 +72,43 @@ struct CompanionTests {
     #expect(try library.albums()["Sea"]?.count == 2)
   }
 
+  @Test("a live photo and an edited picture whose titles have no extension get the date and the video")
+  func withoutExtension() throws {
+    let library = try ImportedLibrary()
+    let descriptions = [
+      "LV": "LV.supplemental-metadata.json", "LW(1)": "LW.supplemental-metadata(1).json", "LX": "LX.json",
+    ]
+    for (number, (stem, description)) in descriptions.enumerated() {
+      try library.put(ImportedLibrary.picture(number), "\(stem).jpg")
+      try library.put(Self.movie(number), "\(stem).mp4")
+      try library.put(Self.json(String(stem.prefix(2))), description)
+    }
+    try library.put(ImportedLibrary.picture(10), "z.jpg")
+    try library.put(ImportedLibrary.picture(11), "z-edited.jpg")
+    try library.put(Self.json("z"), "z.json")
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 8 && outcome.report.undated == 0, "\(outcome.lines)")
+    #expect(outcome.report.failed == 0, "\(outcome.lines)")
+    let assets = try library.assets()
+    #expect(assets.count == 5)
+    #expect(assets.values.count { $0.mediaSubtypes.contains(.photoLive) } == 3)
+    #expect(assets.values.allSatisfy { $0.creationDate.milliseconds == 1_688_169_590_000 })
+  }
+
+  @Test("a dry run reports files without a date as the import does")
+  func undatedCopy() throws {
+    let library = try ImportedLibrary()
+    try library.put(ImportedLibrary.picture(1), "Photos from 2020/1.jpg")
+    try library.put(Self.json("1.jpg"), "Photos from 2020/1.jpg.json")
+    try library.put(["title": "Sea"], "Sea/metadata.json")
+    // A copy without a description, and pictures without a date.
+    try library.put(ImportedLibrary.picture(1), "Sea/1.jpg")
+    for number in 2...3 { try library.put(ImportedLibrary.picture(number), "Sea/\(number).jpg") }
+    let dry = try library.takeout(isDryRun: true)
+    let outcome = try library.takeout()
+    #expect(dry.lines == outcome.lines && outcome.report.undated == 2, "\(dry.lines), \(outcome.lines)")
+  }
+
   @Test("each of two live photos whose videos are equal gets its video")
   func equalVideos() throws {
     let library = try ImportedLibrary()
@@ -337,8 +374,10 @@ struct CompanionTests {
       try library.put(ImportedLibrary.picture(number), "IMG_\(number).jpg")
       try library.put(Self.movie(number, seconds: seconds), "IMG_\(number).MP4")
     }
+    let dry = try library.takeout(isDryRun: true)
     let outcome = try library.takeout()
     #expect(outcome.report.added == 4 && outcome.report.undated == 3, "\(outcome.lines)")
+    #expect(dry.lines == outcome.lines, "\(dry.lines)")
     let lines = outcome.lines.filter { $0.hasPrefix("undated ") && $0.contains(".MP4") }
     #expect(lines == ["undated IMG_2.MP4: it gets the modification time of the file"])
   }

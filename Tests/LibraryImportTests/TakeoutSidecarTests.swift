@@ -88,6 +88,30 @@ struct TakeoutSidecarTests {
     Case(
       testDescription: "a title without an extension, and no other file's counter", files: ["a.json"],
       file: "a(1).jpg", expected: nil),
+    Case(
+      testDescription: "the video of a live photo whose title has no extension",
+      files: ["L.heic", "L.mp4", "L.supplemental-metadata.json"], file: "L.mp4",
+      expected: "L.supplemental-metadata.json", isShared: true),
+    Case(
+      testDescription: "the video of a live photo whose title has no extension, and a counter",
+      files: ["L(1).heic", "L(1).mp4", "L.supplemental-metadata(1).json"], file: "L(1).mp4",
+      expected: "L.supplemental-metadata(1).json", isShared: true),
+    Case(
+      testDescription: "a video whose title has no extension, without a picture", files: ["L.mp4", "L.json"],
+      file: "L.mp4", expected: "L.json"),
+    Case(
+      testDescription: "an edited picture whose title has no extension", files: ["a.jpg", "a.json"],
+      file: "a-edited.jpg", expected: "a.json"),
+    Case(
+      testDescription: "an edited HEIC whose title has no extension, and the newer suffix",
+      files: ["a.heic", "a.supplemental-metadata.json"], file: "a-edited.jpg",
+      expected: "a.supplemental-metadata.json"),
+    Case(
+      testDescription: "an edited picture whose title has no extension, and a counter",
+      files: ["a.json", "a(1).jpg", "a(1).json"], file: "a-edited(1).jpg", expected: "a(1).json"),
+    Case(
+      testDescription: "a title with a hyphen and without an extension is not that of an edited picture",
+      files: ["a.jpg", "a.jpg.json", "a-sea.json"], file: "a-sea.jpg", expected: "a-sea.json"),
     Case(testDescription: "another file's", files: ["b.jpg.json"], file: "a.jpg", expected: nil),
     Case(
       testDescription: "the video of a Pixel whose picture is missing", files: ["P.MP.jpg.supplemental-meta.json"],

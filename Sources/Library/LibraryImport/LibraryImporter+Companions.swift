@@ -28,4 +28,9 @@ extension LibraryImporter {
     guard asset.original.path == path else { return false }
     return asset.mediaType == .image ? asset.isRAW : asset.duration <= Catalogue.maximumPairedVideoSeconds
   }
+
+  /// Whether a file may join the asset of a picture, as its video or RAW file.
+  func canBePart(_ media: ProbedMedia) -> Bool {
+    media.mediaType == .image ? media.isRAW : media.durationSeconds <= Catalogue.maximumPairedVideoSeconds
+  }
 }

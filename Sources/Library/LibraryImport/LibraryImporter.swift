@@ -213,10 +213,11 @@ package final class LibraryImporter {
   private func countNew(
     _ item: ImportedItem, _ media: ProbedMedia, isUndated: Bool, beside picture: FileResult?
   ) -> FileResult? {
-    if isUndated { report.noteUndated(item.path) }
     let isFirst = media.fingerprint.map { seen.insert($0).inserted } ?? true
     let isNew = isFirst || picture?.isNew == true
     report.noteAsset(isNew: isNew)
+    let isPart = picture != nil && canBePart(media)
+    if isNew && isUndated && !isPart { report.noteUndated(item.path) }
     countAlbums(of: item)
     return isNew ? .new : nil
   }

@@ -11,7 +11,8 @@
 //                                     which only the hyphen may be left
 //     IMG_1.mp4 of a live photo       that of IMG_1.heic
 //     PXL_1.MP, PXL_1.MP~2            that of PXL_1.MP.jpg, PXL_1.MP~2.jpg, also if that picture is missing
-//     no extension in the title       IMG_1.json, IMG_1.supplemental-metadata.json, IMG_1(1).json
+//     no extension in the title       IMG_1.json, IMG_1.supplemental-metadata.json, IMG_1(1).json; also that of its
+//                                     edited version and of its video
 //     IMG_1.JPG                       IMG_1.jpg.json, if no picture has exactly this name
 //
 // Names are compared as Unicode does, so é may be one character or two (macOS writes two). Cut names are compared in
@@ -72,9 +73,11 @@ struct TakeoutSidecars {
     if let own = own(file) { return (own, false) }
     if let picture = picture(of: file), let found = own(picture) { return (found, true) }
     if let found = missingPicture(of: file) { return (found, true) }
-    if let found = original(of: file) { return (found, false) }
     if let found = inOtherCase(file) { return (found, false) }
-    return withoutExtension(file).map { ($0, false) }
+    if let found = withoutExtension(file) {
+      return (found, picture(of: file).flatMap { withoutExtension($0) } == found)
+    }
+    return original(of: file).map { ($0, false) }
   }
 
   /// The picture that a video or a RAW file belongs to, by its name.
@@ -130,9 +133,10 @@ struct TakeoutSidecars {
       guard words.allSatisfy({ $0.isLetter || $0 == " " || $0 == "-" }) else { return nil }
       if words.isEmpty, file.utf16.count < Self.shortestCut { return nil }
       let base = String(stem[..<hyphen]) + number
-      if let found = own(base + ExportFileName.pathExtension(file)) { return found }
+      let original = base + ExportFileName.pathExtension(file)
+      if let found = own(original) { return found }
       let others = (siblings[base.lowercased()] ?? []).filter { $0 != file && !ExportFileName.isVideo($0) }
-      if let found = others.lazy.compactMap({ own($0) }).first { return found }
+      if let found = others.lazy.compactMap({ own($0) }).first ?? withoutExtension(original) { return found }
     }
     return nil
   }

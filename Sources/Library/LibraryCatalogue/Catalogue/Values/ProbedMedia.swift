@@ -5,7 +5,7 @@ package struct ProbedMedia: Sendable {
   package var uniformTypeIdentifier: String
   package var mediaType: MediaType
   package var mediaSubtypes: MediaSubtypes
-  var isRAW: Bool
+  package var isRAW: Bool
   /// False for a RAW file without a preview, whose sensor data must be developed, and for a video without a frame that
   /// can be decoded.
   package var hasPicture = true
@@ -17,7 +17,7 @@ package struct ProbedMedia: Sendable {
   var orientation: Orientation
   var hasAlpha: Bool
   /// 0 for a picture.
-  var durationSeconds: Double
+  package var durationSeconds: Double
   package var date: CreationDate
   /// When the file was last written.
   var modificationDate: Timestamp
