@@ -251,14 +251,17 @@ struct TokenTests {
     #expect(access.registry.requiresCredential)
   }
 
-  @Test("a token is revoked by its identifier, or by its name if no other active token has it")
+  @Test("a token is found and revoked by its identifier, or by its name if no other active token has it")
   func revoking() throws {
     let access = try TemporaryAccess()
     let first = try access.token(name: "phone").token
     let second = try access.token(name: "phone").token
     #expect(throws: AccessError.self) { try access.outside.revokeToken("phone") }
     #expect(throws: AccessError.self) { try access.outside.revokeToken("tablet") }
+    #expect(throws: AccessError.self) { try access.outside.token("phone") }
+    #expect(try access.outside.token(second.identifier).identifier == second.identifier)
     #expect(try access.outside.revokeToken(first.identifier).identifier == first.identifier)
+    #expect(try access.outside.token("phone").identifier == second.identifier)
     #expect(try access.outside.revokeToken("phone").identifier == second.identifier)
     #expect(try access.outside.tokens().allSatisfy { $0.revoked != nil })
   }

@@ -160,6 +160,25 @@ struct SignedURLTests {
     #expect(try daemon.get(second).status == 200)
   }
 
+  @Test("the command signs in the name of a token, found by its identifier or its name")
+  func namedIssuer() throws {
+    let (daemon, inside, outside) = try CredentialTests.daemon()
+    _ = try daemon.makeToken("read", ["--limit-to", "album", "--name", "gallery"])
+    let list = try daemon.token(["list", "--json"])
+    let tokens = try JSONSerialization.jsonObject(with: Data(list.utf8)) as? [[String: Any]]
+    let identifier = try #require(tokens?.first?["identifier"] as? String)
+    for issuer in ["gallery", identifier] {
+      let url = try daemon.token(["sign", "/v1/assets/\(inside)/image", "--issuer", issuer])
+      #expect(url.contains("signedBy=\(identifier)"), "\(url)")
+      #expect(try daemon.get(url).status == 200)
+    }
+    let common = ["token", "sign", "--library", daemon.library, "--data", daemon.data]
+    for (asset, issuer, complaint) in [(outside, "gallery", "asset"), (inside, "nobody", "there is no token nobody")] {
+      let run = try TestDaemon.run(common + ["/v1/assets/\(asset)/image", "--issuer", issuer])
+      #expect(run.status != 0 && run.output.isEmpty && run.error.contains(complaint), "\(run.error)")
+    }
+  }
+
   @Test("the path that the gallery signs to copy a link opens the picture")
   func galleryLink() throws {
     let (daemon, inside, _) = try CredentialTests.daemon()

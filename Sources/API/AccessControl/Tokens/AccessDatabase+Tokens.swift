@@ -57,20 +57,32 @@ extension AccessDatabase {
     try write { db in try db.execute(sql: "DELETE FROM token WHERE identifier = ?", arguments: [identifier]) }
   }
 
-  /// Revokes a token. A token that is already revoked stays unchanged.
+  /// The token with an identifier or a name.
   ///
   /// - Parameter name: the identifier, or the name if no other active token has it.
+  package func token(_ name: String) throws(AccessError) -> AccessToken {
+    try read { db in try Self.token(name, db) }
+  }
+
+  private static func token(_ name: String, _ db: Database) throws -> AccessToken {
+    let named = try Row.fetchAll(
+      db, sql: "SELECT * FROM token WHERE identifier = ? OR name = ? ORDER BY identifier = ? DESC, id",
+      arguments: [name, name, name]
+    ).map(AccessToken.init)
+    let active = named.filter { $0.revoked == nil }
+    guard let token = named.first(where: { $0.identifier == name }) ?? active.first ?? named.first else {
+      throw AccessError.noSuchToken(name)
+    }
+    if token.identifier != name, active.count > 1 { throw AccessError.ambiguousToken(name) }
+    return token
+  }
+
+  /// Revokes a token. A token that is already revoked stays unchanged.
+  ///
+  /// - Parameter name: as of ``token(_:)``.
   package func revokeToken(_ name: String, at now: Int64 = SystemTime.now) throws(AccessError) -> AccessToken {
     try write { db in
-      let named = try Row.fetchAll(
-        db, sql: "SELECT * FROM token WHERE identifier = ? OR name = ? ORDER BY identifier = ? DESC, id",
-        arguments: [name, name, name]
-      ).map(AccessToken.init)
-      let active = named.filter { $0.revoked == nil }
-      guard var token = named.first(where: { $0.identifier == name }) ?? active.first ?? named.first else {
-        throw AccessError.noSuchToken(name)
-      }
-      if token.identifier != name, active.count > 1 { throw AccessError.ambiguousToken(name) }
+      var token = try Self.token(name, db)
       if token.revoked == nil {
         try db.execute(sql: "UPDATE token SET revoked = ? WHERE identifier = ?", arguments: [now, token.identifier])
         token.revoked = now

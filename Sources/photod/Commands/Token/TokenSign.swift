@@ -27,7 +27,11 @@ struct TokenSign: AsyncParsableCommand {
       """)
   var expires: ExpiryArgument?
 
-  @Option(help: "Identifier of the token that limits what the URL opens and how long. Default: none (operator).")
+  @Option(
+    help: """
+      The token that limits what the URL opens and how long: its identifier, or its name if no other active token has \
+      it. Default: none (operator).
+      """)
   var issuer: String?
 
   func run() async throws {
@@ -41,11 +45,11 @@ struct TokenSign: AsyncParsableCommand {
         description: "--expires must be in the future, at most \(limit) seconds from now "
           + "(access.signedURLLifetimeSeconds)")
     }
-    let tokens = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }
-    let token = try issuer.map { identifier throws in
-      guard let token = tokens.first(where: { $0.identifier == identifier }), token.status(at: now) == .active,
-        token.scopes.contains(.read)
-      else { throw CommandFailure(description: "\(identifier) is not an active token with the scope read") }
+    let token = try issuer.map { name throws in
+      let token = try TokenCommand.reportingErrors { () throws(AccessError) in try database.token(name) }
+      guard token.status(at: now) == .active, token.scopes.contains(.read) else {
+        throw CommandFailure(description: "\(name) is not an active token with the scope read")
+      }
       return token
     }
     let presets = try ImagePresets(settings.presets)
