@@ -366,20 +366,35 @@ struct AnimationTests {
     }
   }
 
-  @Test("animations that end early are refused or show the frames before their end")
-  func damaged() throws {
-    let daemon = try TestDaemon { files in
-      for (i, count) in [100, Self.gif.count / 2, Self.gif.count - 30].enumerated() {
-        try files.put(Array(Self.gif.prefix(count)), "\(i).gif")
-      }
-      for (i, count) in [Self.png.count / 2, Self.png.count - 20].enumerated() {
-        try files.put(Array(Self.png.prefix(count)), "\(i).png")
-      }
+  @Test("a file that ends in a frame is the animation of the frames before it, and its still picture is the first one")
+  func endsInFrame() throws {
+    // Where the frames begin: the graphic controls with their blocks, and the fcTL chunks with their lengths.
+    let gifFrames = Self.gif.ranges(of: [0x21, 0xF9, 4]).map(\.lowerBound)
+    let pngFrames = Self.png.ranges(of: Array("fcTL".utf8)).map { $0.lowerBound - 4 }
+    try #require(gifFrames.count == 4 && pngFrames.count == 4)
+    // The pixels begin after 43 bytes in the GIF, and after 50 in the APNG.
+    let files: [(name: String, bytes: ArraySlice<UInt8>, frames: Int, isIncomplete: Bool)] = [
+      ("pixels.gif", Self.gif.dropLast(6), 3, true), ("pixels.png", Self.png.dropLast(20), 3, true),
+      ("second.gif", Self.gif.prefix(gifFrames[1] + 50), 1, true),
+      ("second.png", Self.png.prefix(pngFrames[1] + 38 + 16), 1, true),
+      ("head.gif", Self.gif.prefix(gifFrames[3] + 13), 3, false),
+      ("head.png", Self.png.prefix(pngFrames[3] + 20), 3, false),
+    ]
+    let daemon = try TestDaemon { folder in
+      for file in files { try folder.put(Array(file.bytes), file.name) }
+      try folder.put(Array(Self.gif.prefix(100)), "first.gif")
     }
-    for name in ["0.gif", "1.gif", "2.gif", "0.png", "1.png"] {
+    #expect(try image(daemon, "first.gif", "animated=true").status == 422)
+    for (name, _, frames, isIncomplete) in files {
       let answer = try image(daemon, name, "animated=true")
-      #expect([200, 415, 422].contains(answer.status), "\(name): \(answer.status)")
+      try #require(answer.status == 200 && answer["Content-Type"] == "image/webp", "\(name): \(answer.status)")
+      let milliseconds = try TakenApart(answer.body).frames.map(\.milliseconds)
+      #expect(milliseconds == Array(Self.milliseconds.prefix(frames)), "\(name)")
+      let isMarked = answer.result("incomplete") == "?1" && answer["ETag"] == nil
+      #expect(isMarked == isIncomplete, "\(name)")
+      let still = try image(daemon, name, "format=png")
+      #expect(still.status == 200 && still.result("width") == "64" && still["ETag"] != nil, "\(name)")
+      #expect(try daemon.get("/v1/assets/\(daemon.identifier(name))").json["isAnimated"] as? Bool == true, "\(name)")
     }
-    #expect(try daemon.get("/healthz").status == 200)
   }
 }

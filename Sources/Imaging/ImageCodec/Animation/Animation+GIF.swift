@@ -16,8 +16,8 @@ extension Animation {
     var frames: [Frame] = []
     var plays = 1
     var control = GraphicControl()
-    // A file that ends between two frames has the frames before its end. One that ends within a frame fails later, when
-    // that frame is decoded.
+    // A file that ends between two frames, or in the head of a frame, has the frames before its end. One that ends in
+    // the pixels of a frame has that frame too, which fails later, when it is decoded.
     loop: while position < min(reader.size, maximumBytes) {
       let block = try reader.bytes(at: position, count: 19)
       switch block.first {
@@ -32,8 +32,14 @@ extension Animation {
       case 0: position += 1
       case 0x2C:
         try check(frames.count, limits)
-        let picture = try GIFPicture.picture(
-          &reader, position, canvas, globalTable: table, transparentIndex: control.transparentIndex, limits)
+        let picture: GIFPicture
+        do throws(CodecError) {
+          picture = try GIFPicture.picture(
+            &reader, position, canvas, globalTable: table, transparentIndex: control.transparentIndex, limits)
+        } catch {
+          if case .truncated = error, !frames.isEmpty { break loop }
+          throw error
+        }
         guard !picture.frame.isEmpty else { throw .malformed("a picture without pixels", offset: position) }
         frames.append(
           Frame(
@@ -44,7 +50,8 @@ extension Animation {
       default: break loop
       }
     }
-    return frames.isEmpty ? nil : Animation(canvas: canvas, frames: frames, plays: plays)
+    guard !frames.isEmpty else { return nil }
+    return Animation(canvas: canvas, frames: frames, plays: plays, mayEndEarly: position >= reader.size)
   }
 
   /// §23.

@@ -22,8 +22,8 @@ extension Animation {
       try check(frames.count, limits)
       frames.append(finished.frame(pixels))
     }
-    // A file that ends between two frames has the frames before its end. One that ends within a frame fails later, when
-    // that frame is read.
+    // A file that ends between two frames, or in the fcTL of a frame, has the frames before its end. One that ends in
+    // the pixels of a frame has that frame too, which fails later, when it is read.
     for _ in 0..<maximumChunks {
       let chunk = try reader.bytes(at: position, count: 8)
       guard chunk.count == 8 else { break }
@@ -38,7 +38,7 @@ extension Animation {
         guard length <= 768, head.count < 1 << 11 else { break }
         head += try reader.wholeBytes(at: content - 8, count: length + 12)
       case "fcTL" where length == 26:
-        guard plays != nil else { break }
+        guard plays != nil, position <= reader.size else { break }
         try end(&frames)
         pixels = []
         control = try Control(try reader.wholeBytes(at: content, count: 26), in: canvas, at: content)
@@ -57,6 +57,7 @@ extension Animation {
     guard let plays, !frames.isEmpty else { return nil }
     var animation = Animation(canvas: canvas, frames: frames, plays: min(plays, 65_535))
     animation.pngHead = head
+    animation.mayEndEarly = position != .max
     return animation
   }
 

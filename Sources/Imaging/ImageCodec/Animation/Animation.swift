@@ -37,6 +37,8 @@ package struct Animation: Sendable, Hashable {
   package let plays: Int
   /// APNG: the chunks before the pixels that the PNG of each frame needs.
   var pngHead: [UInt8] = []
+  /// Whether the file has no end mark, so that its last frame may be cut off. `false` for WebP.
+  package var mayEndEarly = false
 
   /// Pixels that are painted: each frame's own, and the canvas for each frame.
   package var paintedPixels: Int {

@@ -26,7 +26,8 @@ package struct AnimationRenderer {
       of: described, plan.frame.sourceRows, as: plan.frame.colorSpace, isLinear: plan.frame.isLinear)
   }
 
-  /// Renders all frames. Blocks while the source is read and while workers encode.
+  /// Renders all frames, except a last one that the end of the file cuts off. Blocks while the source is read and while
+  /// workers encode.
   package func render() throws(CodecError) -> RenderedImage {
     guard let workers else { throw .encoderUnavailable(.webp) }
     let began = ContinuousClock.now
@@ -37,9 +38,17 @@ package struct AnimationRenderer {
     var shown: [UInt8]?
     /// The part of the current frame that differs from the one before, and how long it is shown.
     var pending: (pixels: [UInt8], part: PixelRect, milliseconds: Int)?
-    for frame in animation.frames {
+    var isIncomplete = false
+    for (i, frame) in animation.frames.enumerated() {
       if stop.isRaised { throw .stopped }
-      try canvas.paint(frame, decoder(frame))
+      do throws(CodecError) {
+        try canvas.paint(frame, decoder(frame))
+      } catch {
+        // A file that ends in its last frame is shown without that frame.
+        guard animation.mayEndEarly, error.isOfFile, i > 0, i + 1 == animation.frames.count else { throw error }
+        isIncomplete = true
+        break
+      }
       let pixels = try resampled(canvas)
       canvas.dispose(frame)
       if let last = pending, let before = shown {
@@ -57,7 +66,7 @@ package struct AnimationRenderer {
     }
     if let pending { try add(pending, workers, &file) }
     return RenderedImage(
-      bytes: file.bytes, size: size, format: .webp, decodedEighths: 8, isIncomplete: false, warnings: [],
+      bytes: file.bytes, size: size, format: .webp, decodedEighths: 8, isIncomplete: isIncomplete, warnings: [],
       encodeTime: ContinuousClock.now - began)
   }
 
