@@ -212,13 +212,14 @@ struct LimitedAccessTests {
   @Test("a large limited library is created in several transactions")
   func transactions() throws {
     let hook = TransactionHook()
+    let count = 2 * LimitedLibraryCreation.rowsPerStep + 1
     let library = try SyntheticLibrary(
-      (1...4100).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { hook.began($0) })
+      (1...count).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { hook.began($0) })
     _ = try library.makeAlbum("large", library.assets.map(\.row))
     let mine = Self.principal(granted: [LocalIdentifier("album-large")], 0)
     var transactions = 0
     hook.action = { transactions += 1 }
-    #expect(try library.catalogue.count(AssetFetch(), deadline: nil, for: mine) == 4100)
+    #expect(try library.catalogue.count(AssetFetch(), deadline: nil, for: mine) == count)
     hook.action = nil
     #expect(transactions > 5)
   }

@@ -41,7 +41,7 @@ struct LimitedLibraryCreation {
     }
     for albums in Self.groups(contents.collections, size: { $0.members + 1 }) {
       // One album may have very many members.
-      let isLarge = albums.reduce(0) { $0 + $1.members } > 4 * Self.rowsPerStep
+      let isLarge = albums.reduce(0) { $0 + $1.members } > 2 * Self.rowsPerStep
       guard try step(isLarge: isLarge, { try add(collections: albums.map { $0.row }, to: $0, $1) }) else { return }
     }
     _ = try step(isLarge: true) { try finish($0, $1) }
