@@ -151,6 +151,17 @@ struct FullResolutionTests {
     #expect(try daemon.get(sound, method: "HEAD")["ETag"] == whole["ETag"])
   }
 
+  @Test("a picture that is too large to be rendered is sent as it is stored, unchecked")
+  func tooLarge() throws {
+    let jpeg = JPEGFile { $0.isProgressive = true }.encoded(Pixels(width: 6400, height: 5600, channels: 3))
+    let daemon = try TestDaemon(
+      { files in try files.put(jpeg, "large.jpg") }, arguments: ["--set", "memoryBudgetBytes=100663296"])
+    let image = "/v1/assets/\(try daemon.identifier("large.jpg"))/image"
+    #expect(try daemon.get(image + "?targetSize=64x64").status == 422)
+    let whole = try daemon.get(image)
+    #expect(whole.status == 200 && whole.body == jpeg)
+  }
+
   @Test("a PNG of high dynamic range becomes sRGB, whatever the size", arguments: ["pq.png", "hlg.png"])
   func hdr(_ name: String) throws {
     for query in ["targetSize=max", "targetSize=max&dynamicRange=standard", "targetSize=160x120"] {

@@ -108,6 +108,17 @@ struct CropBoundsTests {
     #expect(RenderPlanner().plan(header, wanted).eighths == 1, "joined parts lose nothing")
   }
 
+  /// A sample of colour of 4:2:2 covers two decoded pixels, unless it is at the edge of the crop.
+  @Test(
+    "samples of colour that cover several pixels do not bring in colours from outside", arguments: [(84, 4), (96, 1)])
+  func colorsOfCrops(_ start: Int, _ eighths: Int) throws {
+    let file = JPEGFile { $0.sampling = (horizontal: 2, vertical: 1) }
+      .encoded(Pixels(width: 800, height: 800, channels: 3))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let crop = UnitRect(x: Double(start) / 800, y: 0.1, width: 0.3, height: 0.3)
+    #expect(RenderPlanner().plan(header, request(20, 20, crop: crop)).eighths == eighths)
+  }
+
   @Test("a degraded frame of a small crop has all its rows")
   func degradedFrames() throws {
     let file = Self.jpeg(Self.picture(Self.middle))

@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
-import LibraryCatalogue
 import PhotoFixtures
 import PhotoModel
 import PhotoPredicate
 import Testing
+
+@testable import LibraryCatalogue
 
 /// The reads of a limited principal, compared with a library that has only the granted collections, through random
 /// edits inside and outside.
@@ -214,7 +215,7 @@ struct LimitedAccessTests {
     let hook = TransactionHook()
     let count = 2 * LimitedLibraryCreation.rowsPerStep + 1
     let library = try SyntheticLibrary(
-      (1...count).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { hook.began($0) })
+      (1...Int64(count)).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { hook.began($0) })
     _ = try library.makeAlbum("large", library.assets.map(\.row))
     let mine = Self.principal(granted: [LocalIdentifier("album-large")], 0)
     var transactions = 0

@@ -133,9 +133,10 @@ struct ImageRoute: Sendable {
       switch delivery {
       case .progress, .degraded: break
       case .final(let frame):
-        var attempt = attempt
-        attempt.isOriginalComplete = !frame.result.isIncomplete && !frame.result.isDegraded
-        do throws(Problem) { try answerWhereFilesAreRead(attempt) } catch { attempt.reply.send(error.response) }
+        answerAgain(attempt, isOriginalComplete: !frame.result.isIncomplete && !frame.result.isDegraded)
+      case .failed(.overBudget):
+        // No frame of the picture can be rendered here, so none can show that the file is damaged.
+        answerAgain(attempt, isOriginalComplete: true)
       case .failed(let error):
         let problem = Problem(error)
         if problem.isServerFailure { attempt.reply.logFailure("image failed", error, to: logger) }
@@ -143,6 +144,12 @@ struct ImageRoute: Sendable {
       }
     }
     attempt.reply.onClose { [images] in images.cancel(task) }
+  }
+
+  private func answerAgain(_ attempt: Attempt, isOriginalComplete: Bool) {
+    var attempt = attempt
+    attempt.isOriginalComplete = isOriginalComplete
+    do throws(Problem) { try answerWhereFilesAreRead(attempt) } catch { attempt.reply.send(error.response) }
   }
 
   private func answerWhereFilesAreRead(_ attempt: Attempt) throws(Problem) {

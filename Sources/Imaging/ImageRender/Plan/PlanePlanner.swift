@@ -31,32 +31,53 @@ struct RenderGeometry {
   }
 
   /// Raises the scale until no edge of the bounds cuts off more than half an output pixel: a decoded pixel that lies only
-  /// partly within the bounds is left out (``ResampleAxis/samples(in:inputLength:position:length:outputLength:)``).
+  /// partly within the bounds is left out (``ResampleAxis/samples(in:inputLength:position:length:outputLength:)``). Nor
+  /// may a decoded sample of colour, which may cover several pixels, show more than that from outside.
   ///
-  /// - Parameter stored: the size of the picture, as stored.
-  mutating func keepEdges(of stored: PixelSize) {
-    eighths = DecodeScale.all.first { $0 >= eighths && lossAtEdges(of: stored, eighths: $0) <= 0.5 } ?? 8
+  /// - Parameter header: of the decoded picture.
+  mutating func keepEdges(of header: ImageHeader) {
+    let stored = header.storedSize
+    let fitting = DecodeScale.all.first { scale in
+      guard scale >= eighths else { return false }
+      let planes = header.jpegComponents?.planes(of: stored, eighths: scale) ?? []
+      let pixels = Double(scale) / 8
+      return max(
+        Self.lossAtEdges(
+          region.x, region.width, within: bounds.x, bounds.width, of: stored.width, to: output.width, pixels,
+          colors: planes.map(\.acrossPerPixel).min() ?? pixels),
+        Self.lossAtEdges(
+          region.y, region.height, within: bounds.y, bounds.height, of: stored.height, to: output.height, pixels,
+          colors: planes.map(\.downPerPixel).min() ?? pixels)) <= 0.5
+    }
+    eighths = fitting ?? 8
   }
 
-  /// The largest part of an output pixel that is left out at an edge of the bounds.
-  private func lossAtEdges(of stored: PixelSize, eighths: Int) -> Double {
-    let scale = Double(eighths) / 8
-    func loss(
-      _ regionStart: Double, _ regionLength: Double, within start: Double, _ length: Double, of side: Int,
-      to output: Int
-    ) -> Double {
-      let pixel = regionLength / Double(output)
-      let (end, rounding) = (start + length, 1e-6)
-      // Other edges are too far from the region to show.
-      let startsThere = regionStart - start < pixel
-      let endsThere = end - (regionStart + regionLength) < pixel && end < Double(side) - rounding
-      let before = startsThere ? (start * scale - rounding).rounded(.up) - start * scale : 0
-      let after = endsThere ? end * scale - (end * scale + rounding).rounded(.down) : 0
-      return max(before, after) / (pixel * scale)
+  /// The largest part of an output pixel that is wrong at an edge of the bounds, in one direction.
+  ///
+  /// - Parameters:
+  ///   - pixels: decoded pixels for each stored one.
+  ///   - colors: decoded samples of colour for each stored pixel.
+  private static func lossAtEdges(
+    _ regionStart: Double, _ regionLength: Double, within start: Double, _ length: Double, of side: Int,
+    to output: Int, _ pixels: Double, colors: Double
+  ) -> Double {
+    let outputPixel = regionLength / Double(output)
+    let (end, rounding) = (start + length, 1e-6)
+    // The part of a sample that is before an edge; 0 if the edge is between two samples.
+    func cut(_ edge: Double, _ density: Double) -> Double {
+      max(0, edge * density - (edge * density + rounding).rounded(.down))
     }
+    func loss(_ edge: Double, leftOut: Double) -> Double {
+      let ofColors = colors < pixels && cut(edge, colors) > rounding ? 1 / colors : 0
+      return max(leftOut / pixels, ofColors) / outputPixel
+    }
+    // Other edges are too far from the region to show.
+    let startsThere = regionStart - start < outputPixel && start > rounding
+    let endsThere = end - (regionStart + regionLength) < outputPixel && end < Double(side) - rounding
+    let before = cut(start, pixels)
     return max(
-      loss(region.x, region.width, within: bounds.x, bounds.width, of: stored.width, to: output.width),
-      loss(region.y, region.height, within: bounds.y, bounds.height, of: stored.height, to: output.height))
+      startsThere ? loss(start, leftOut: before > rounding ? 1 - before : 0) : 0,
+      endsThere ? loss(end, leftOut: cut(end, pixels)) : 0)
   }
 
   /// One direction of the bounds, in samples that are decoded.

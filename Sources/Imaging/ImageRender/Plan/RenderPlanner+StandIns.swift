@@ -140,7 +140,7 @@ extension RenderPlanner {
     let reduction = min(
       part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
     part.eighths = hasBars || geometry.isLinear ? 8 : Self.eighths(reduction: reduction, standIn.scalesDecodes)
-    part.keepEdges(of: standIn.storedSize)
+    part.keepEdges(of: standIn)
     return part
   }
 }

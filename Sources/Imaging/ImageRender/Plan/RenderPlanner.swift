@@ -66,7 +66,7 @@ package struct RenderPlanner: Sendable {
       eighths: eighths ?? fastEighths ?? Self.eighths(sizes, scalesDecodes: scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear)
     if geometry.eighths == fastEighths { geometry.alignToDecodedPixels() }
-    if eighths == nil { geometry.keepEdges(of: header.storedSize) }
+    if eighths == nil { geometry.keepEdges(of: header) }
     return geometry
   }
 
@@ -101,7 +101,7 @@ package struct RenderPlanner: Sendable {
       output: orientation.apply(to: edited.upright), orientation: orientation,
       eighths: eighths ?? Self.eighths(reduction: reduction, header.scalesDecodes && !isLinear),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear, edit: edited.edit)
-    if eighths == nil { geometry.keepEdges(of: header.storedSize) }
+    if eighths == nil { geometry.keepEdges(of: header) }
     return geometry
   }
 

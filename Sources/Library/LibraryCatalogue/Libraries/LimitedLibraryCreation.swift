@@ -15,8 +15,9 @@ import GRDB
 import PhotoModel
 
 struct LimitedLibraryCreation {
-  /// The approximate number of rows that a step writes, in a tenth of a second.
-  private static let rowsPerStep = 2000
+  /// Rows that a step writes, which takes about a quarter of a second. Each step may write most pages of the library's
+  /// tables and indexes again, so smaller steps cost more in all.
+  static let rowsPerStep = 6000
   /// `library.createdRevision` of an unfinished library: no change is later.
   static let noRevision = Int64.max
 
