@@ -236,8 +236,8 @@ package struct RenderPlanner: Sendable {
   }
 
   /// The scale, in eighths, at which a picture of an exact size is decoded when its decode is not shared; 8 if the
-  /// decoder can't scale. A frame from a shared decode may use a larger scale, so every name of a frame must
-  /// include the scale.
+  /// decoder can't scale. Edges of a crop may need a larger one (``RenderGeometry/keepEdges(of:)``). A frame from a shared
+  /// decode may use a larger scale too, so every name of a frame must include the scale.
   ///
   /// - Parameter scalesDecodes: ``ImageHeader/scalesDecodes``.
   package static func eighths(_ sizes: SizeRules, scalesDecodes: Bool) -> Int {
