@@ -151,7 +151,7 @@ struct FullResolutionTests {
     #expect(try daemon.get(sound, method: "HEAD")["ETag"] == whole["ETag"])
   }
 
-  @Test("a picture that is too large to be rendered is sent as it is stored, unchecked")
+  @Test("the original file of a picture that is too large to be rendered is sent without a check of its pixels")
   func tooLarge() throws {
     let jpeg = JPEGFile { $0.isProgressive = true }.encoded(Pixels(width: 6400, height: 5600, channels: 3))
     let daemon = try TestDaemon(
