@@ -6,8 +6,8 @@
 #
 #   -p pipe_timeout=300           Longer than http.bodyTimeoutSeconds of photod (60), which answers a stalled upload
 #                                 with 408, and than a large upload takes to be synced to disk. The default is 60.
-#   -p http_resp_hdr_len=32k      The Link field of a list repeats the query, which has up to 8 KiB; percent-encoding
-#   -p http_resp_size=64k         can make that three times as long. With the defaults (8k, 32k) a long query gets 503.
+#   -p http_resp_hdr_len=16k      The Link field of a list repeats the query, which has up to 8 KiB, and adds a cursor.
+#                                 With the default (8k) a long query gets 503.
 #
 # Leave Varnish's HTTP/2 off, which is the default: it has no pipes, which this file uses for all large bodies.
 #
