@@ -161,4 +161,30 @@ struct RemoteKillTests {
       }
     #expect(last.assets == expected && last.isConsistent, "\(scenario.rawValue), \(point), again: \(last)")
   }
+
+  @Test func `A start keeps the object that another daemon has put where a killed one wanted to`() throws {
+    let world = try World(.stagedUpload)
+    let remote = world.remote
+    defer { remote.stop() }
+    do {
+      let killed = try Self.serve(world, .stagedUpload, ["PHOTOD_TEST_FAULT": "intended"])
+      try world.act(.stagedUpload, killed)
+      #expect(killed.waitUntilKilled())
+    }
+    #expect(remote.server.bytes(of: "album/new.jpg") == nil)
+    let sharing = try RemoteFixture(sharing: remote)
+    let other = try sharing.daemon(Self.uploads)
+    let bytes = RemoteFixture.picture(82)
+    #expect(try other.upload(bytes, "?filename=new.jpg").status == 201)
+    let daemon = try Self.serve(world, .stagedUpload, [:])
+    try daemon.scanAgain()
+    #expect(remote.server.bytes(of: "album/new.jpg") == bytes)
+    // The first client's list is repeated.
+    let entry = #"{"type": "createAsset", "upload": "\#(world.upload)", "placeholder": "$a"}"#
+    #expect(try daemon.change(entry).status == 200)
+    for daemon in [daemon, other] {
+      let state = try BucketState(daemon, remote)
+      #expect(state.assets == ["a.jpg", "b.jpg", "new.jpg"] && state.isConsistent, "\(state)")
+    }
+  }
 }

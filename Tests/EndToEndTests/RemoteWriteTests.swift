@@ -47,6 +47,14 @@ struct RemoteWriteTests {
   private static let picture = RemoteFixture.picture(70)
   private static let accessDenied = ScriptedServer.Step.answer(403, [:], "<Error><Code>AccessDenied</Code></Error>")
 
+  /// Stages a complete upload, and returns its identifier.
+  private static func staged(_ bytes: [UInt8], _ name: String, _ daemon: TestDaemon) throws -> String {
+    let staged = try daemon.exchange(
+      "POST /v1/uploads?filename=\(name) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nUpload-Complete: ?1\r\n"
+        + "Content-Length: \(bytes.count)\r\n\r\n", bytes)
+    return try #require(staged.json["upload"] as? String)
+  }
+
   @Test func `An upload becomes an object, then an asset that is here and that a scan does not change`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }
@@ -122,10 +130,7 @@ struct RemoteWriteTests {
     let remote = try RemoteFixture()
     defer { remote.stop() }
     let daemon = try remote.daemon(["--set", "upload.template={name}"])
-    let staged = try daemon.exchange(
-      "POST /v1/uploads?filename=s.jpg HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nUpload-Complete: ?1\r\n"
-        + "Content-Length: \(Self.picture.count)\r\n\r\n", Self.picture)
-    let upload = try #require(staged.json["upload"] as? String)
+    let upload = try Self.staged(Self.picture, "s.jpg", daemon)
     remote.set("late.jpg", RemoteFixture.picture(72))
     let answer = try daemon.change(
       #"{"type": "createAsset", "upload": "\#(upload)", "placeholder": "$s"}, {"type": "createAsset", "path": "late.jpg"}"#
@@ -135,6 +140,26 @@ struct RemoteWriteTests {
     #expect(state.assets == ["late.jpg", "s.jpg"] && state.isConsistent, "\(state)")
     #expect(try daemon.get("/v1/uploads/\(upload)").status == 404)
     #expect(try daemon.change(#"{"type": "createAsset", "path": "none.jpg"}"#).status == 404)
+  }
+
+  @Test func `What a failed list has put stays an object without an asset, which the next attempt uses`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    let daemon = try remote.daemon(["--set", "upload.template={name}"])
+    let uploads = [
+      try Self.staged(Self.picture, "s.jpg", daemon), try Self.staged(RemoteFixture.picture(71), "t.jpg", daemon),
+    ]
+    let list =
+      #"{"type": "createAsset", "upload": "\#(uploads[0])", "placeholder": "$s"}, "#
+      + #"{"type": "createAsset", "upload": "\#(uploads[1])", "placeholder": "$t"}"#
+    remote.server.misbehave { $0.method == "PUT" && $0.path.hasSuffix("/t.jpg") ? [Self.accessDenied] : nil }
+    #expect(try daemon.change(list).status == 502)
+    let failed = try BucketState(daemon, remote)
+    #expect(failed.assets == [] && failed.objects == ["s.jpg"], "\(failed)")
+    remote.server.misbehave(nil)
+    #expect(try daemon.change(list).status == 200)
+    let state = try BucketState(daemon, remote)
+    #expect(state.assets == ["s.jpg", "t.jpg"] && state.isConsistent, "\(state)")
   }
 
   @Test func `A store that fails changes nothing, says what failed, and the next attempt works`() throws {

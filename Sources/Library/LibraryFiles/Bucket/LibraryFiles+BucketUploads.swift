@@ -89,9 +89,13 @@ extension LibraryFiles {
   }
 
   // MARK: Staged uploads
+  //
+  // If the change of a staged upload fails, the object that was put for it is not removed: another daemon that shares
+  // the bucket may have received the same photograph meanwhile and use this object, or may have put it. It stays
+  // without an asset. The next attempt uses it, or the next scan makes it an asset, as after an interrupted upload.
 
-  /// Puts the file of a staged upload, whose intent is already written. The staged file stays until the change is
-  /// committed.
+  /// Puts the file of a staged upload, whose intent is already written, or uses an object with the same bytes and
+  /// without an asset. The staged file stays until the change is committed.
   func place(
     _ plan: StagedPlan, in bucket: LibraryBucket, for principal: Principal
   ) throws(LibraryFilesError) -> ProbedFile {
@@ -99,10 +103,9 @@ extension LibraryFiles {
     let object = try object(plan.file)
     var path = wanted
     for _ in 1...Self.maximumNameAttempts {
-      var isOurs = try bucket.put(object, at: path)
-      // The response to an earlier attempt of this put may have been lost.
-      if !isOurs, let found = try bucket.head(path), object.hasBytes(of: found) { isOurs = try !isKnown(path) }
-      if isOurs {
+      var isThere = try bucket.put(object, at: path)
+      if !isThere, let found = try bucket.head(path), object.hasBytes(of: found) { isThere = try !isKnown(path) }
+      if isThere {
         fault(.moved)
         guard let identity = try bucket.identity(at: path) else { throw .noSuchFile(path) }
         bucket.stored(try bucket.key(path), identity, plan.file)
@@ -115,15 +118,11 @@ extension LibraryFiles {
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
 
-  /// Reverts the intent of a change that was not committed: removes the object if it was put, and if no scan has made
-  /// it an asset. Call with the lock held.
-  func recover(_ upload: StagedUpload, in bucket: LibraryBucket) throws(LibraryFilesError) {
-    guard let placement = upload.placement else { return }
-    if let found = try bucket.head(placement.path), try !isKnown(placement.path) {
-      if try object(stagedFile(upload.identifier)).hasBytes(of: found) { try bucket.remove(placement.path) }
-    }
-    try setPlacement(nil, of: upload)
-    fault(.recovered)
+  /// Whether a path has an object with the bytes of this file and without an asset. Reads the whole file if the sizes
+  /// are equal.
+  func hasObjectWithoutAsset(at path: [UInt8], like file: LibraryFile) throws(LibraryFilesError) -> Bool {
+    guard bucket != nil, try !isKnown(path) else { return false }
+    return try hasSameBytes(file, at: path)
   }
 
   /// A local file with its checksum, to put it or to compare it with an object. Reads the whole file.

@@ -149,7 +149,9 @@ extension LibraryFiles {
     }
     try checkDisk(of: wanted)
     let taken = Set(others.values.compactMap(\.destination.path))
-    var result = plan(.path(try newPath(like: wanted, for: new, except: taken)))
+    // Who may not read must not learn that the library has the content.
+    let free = try newPath(like: wanted, for: new, except: taken, content: principal.may(.read) ? file : nil)
+    var result = plan(.path(free))
     result.needsOwnStem = new.needsOwnStem
     return result
   }
@@ -166,12 +168,15 @@ extension LibraryFiles {
   }
 
   /// This path, or a free name next to it, for a new file.
+  ///
+  /// - Parameter content: the file itself, if an object with its bytes and without an asset is as good as a free name.
   func newPath(
-    like wanted: [UInt8], for file: NewFile, except taken: Set<[UInt8]> = []
+    like wanted: [UInt8], for file: NewFile, except taken: Set<[UInt8]> = [], content: LibraryFile? = nil
   ) throws(LibraryFilesError) -> [UInt8] {
     var number = 0
     while let path = try nextPath(like: wanted, for: file, except: taken, after: &number) {
       if try !exists(path) { return path }
+      if let content, try hasObjectWithoutAsset(at: path, like: content) { return path }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
@@ -236,30 +241,37 @@ extension LibraryFiles {
 
   // MARK: Reverting
 
-  /// Reverts the intent of a change that was not committed, whether the file was moved or not. Call with the lock held.
+  /// Reverts the intent of a change that was not committed, whether the file was moved or not. In a bucket, the object
+  /// stays: see LibraryFiles+BucketUploads. Call with the lock held.
   func recover(_ upload: StagedUpload) throws(LibraryFilesError) {
-    if let bucket { return try recover(upload, in: bucket) }
     guard let placement = upload.placement else { return }
-    guard try isRecordedDiskMounted(at: placement.path) else {
-      logger.warning("recovery postponed: a disk is missing", metadata: ["upload": "\(upload.identifier)"])
-      return
-    }
-    let staged = Self.stagedPath(upload.identifier)
-    // A file with another inode is another program's.
-    if inode(at: placement.path) == placement.inode {
-      if try exists(staged) {
-        // A copy on another disk.
-        try inFileSystem { () throws(SystemError) in
-          let folder = try root.open(LibraryPath.folder(of: placement.path), isFolder: true)
-          try folder.remove(LibraryPath.name(of: placement.path))
-          try folder.sync()
-        }
-      } else {
-        _ = try move(placement.path, to: staged)
+    if bucket == nil {
+      guard try isRecordedDiskMounted(at: placement.path) else {
+        logger.warning("recovery postponed: a disk is missing", metadata: ["upload": "\(upload.identifier)"])
+        return
       }
+      try moveBack(upload, from: placement)
     }
     try setPlacement(nil, of: upload)
     fault(.recovered)
+  }
+
+  private func moveBack(
+    _ upload: StagedUpload, from placement: StagedUpload.Placement
+  ) throws(LibraryFilesError) {
+    // A file with another inode is another program's.
+    guard inode(at: placement.path) == placement.inode else { return }
+    let staged = Self.stagedPath(upload.identifier)
+    guard try exists(staged) else {
+      _ = try move(placement.path, to: staged)
+      return
+    }
+    // A copy on another disk.
+    try inFileSystem { () throws(SystemError) in
+      let folder = try root.open(LibraryPath.folder(of: placement.path), isFolder: true)
+      try folder.remove(LibraryPath.name(of: placement.path))
+      try folder.sync()
+    }
   }
 
   private func inode(at path: [UInt8]) -> UInt64? {
