@@ -135,6 +135,20 @@ struct MetadataExportTests {
     #expect(try Data(contentsOf: URL(filePath: target + "/b.jpg.xmp")) == Data([0xFF, 0xD8, 0xFF]))
   }
 
+  @Test("in the library's own folder, nothing is written below the mount point of a missing disk")
+  func missingDisk() throws {
+    for name in ["here.jpg", "disk/a.jpg"] { try library.put("<dc:title>T</dc:title>", name) }
+    try library.scan()
+    // A recorded file system that no folder has.
+    try library.catalogue.recordMounts([KnownMount(path: Array("disk".utf8), fileSystem: .hidden)])
+    try FileManager.default.removeItem(atPath: library.folder.root + "/disk")
+    let beside = try export(to: library.folder.root)
+    #expect(beside.summary.written == 1 && beside.summary.failed == 1)
+    #expect(beside.failures == ["disk/a.jpg.xmp": .diskMissing])
+    #expect(library.folder.allFiles == ["here.jpg", "here.jpg.xmp"])
+    #expect(try export().summary.written == 2, "another folder has no disks")
+  }
+
   @Test("a sidecar whose name is too long fails alone, and leaves no temporary file")
   func tooLong() throws {
     let long = String(repeating: "n", count: 249) + ".jpg"

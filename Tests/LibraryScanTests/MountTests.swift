@@ -163,6 +163,26 @@ struct MountTests {
     #expect(try library.scan(catalogue, environment: disks.environment()).missingMounts == 0)
   }
 
+  @Test("sidecars that were written again below the mount point of a missing disk do not make it look mounted")
+  func sidecarsOnly() throws {
+    let library = try TemporaryLibrary()
+    func putSidecars() throws { for i in 0..<10 { try library.put([1, 2, 3], "disk/\(i).jpg.xmp") } }
+    for i in 0..<10 { try library.put(smallJPEG, "disk/\(i).jpg") }
+    try putSidecars()
+    for i in 0..<30 { try library.put(smallJPEG, "here/\(i).jpg") }
+    let disks = Disks()
+    disks["disk"] = 7
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    #expect(rename(library.root + "/disk", library.data + "/disk") == 0)
+    disks["disk"] = 1
+    try putSidecars()
+    let progress = try library.scan(catalogue, environment: disks.environment())
+    #expect(progress.missingMounts == 1 && progress.removed == 0)
+    #expect(try identifiers(catalogue) == before)
+  }
+
   @Test("a folder that was a disk and now holds a copy of its files is scanned as an ordinary folder")
   func noMountAnyMore() throws {
     let library = try TemporaryLibrary()

@@ -1,4 +1,5 @@
-// All writes to the files of the library: upload, delete, restore and purge. No other code writes there.
+// All writes to the files of the library: upload, delete, restore and purge. Besides these, only MetadataExport writes
+// there, if its folder is the library's.
 
 import Dispatch
 import Foundation

@@ -45,43 +45,52 @@ extension Catalogue {
     }
   }
 
-  /// Up to `count` known files below a folder, spread evenly over the range between the first and the last path. Takes
-  /// about `count` index lookups.
+  /// Up to `count` known files below a folder, spread evenly over the range between the first and the last path: files
+  /// of assets, or other ones if there is no asset. An export may write the same sidecars again without their
+  /// originals. Takes about `count` index lookups, and reads the files without an asset that it skips.
   package func sampleFiles(below folder: [UInt8], count: Int) throws(AssetSourceError) -> [SampleFile] {
-    // Real paths never begin with a NUL; rows without a path store one that does, and are skipped.
-    let first = folder.isEmpty ? [1] : folder + [UInt8(ascii: "/")]
-    let end = folder.isEmpty ? nil : folder + [UInt8(ascii: "/") + 1]
-    return try read { db in
-      guard let lowest = try Self.sampleFile(db, from: first, below: end),
-        let highest = try Self.sampleFile(db, from: first, below: end, isLast: true)
-      else { return [] }
-      // Treat paths as numbers: the eight bytes after their common prefix.
-      let common = zip(lowest.path, highest.path).prefix { $0 == $1 }.count
-      func number(_ path: [UInt8]) -> UInt64 {
-        (0..<8).reduce(0) { $0 << 8 | UInt64(common + $1 < path.count ? path[common + $1] : 0) }
-      }
-      let (low, high) = (number(lowest.path), number(highest.path))
-      var sampleFiles = [lowest]
-      for step in 1..<max(count - 1, 1) {
-        let pivot = low + (high - low) / UInt64(count - 1) * UInt64(step)
-        let path = lowest.path[..<common] + (0..<8).map { UInt8(truncatingIfNeeded: pivot >> (56 - 8 * $0)) }
-        if let sampleFile = try Self.sampleFile(db, from: Array(path), below: end) { sampleFiles.append(sampleFile) }
-      }
-      sampleFiles.append(highest)
-      var seen: Set<[UInt8]> = []
-      return sampleFiles.filter { seen.insert($0.path).inserted }
+    try read { db in
+      let originals = try Self.sampleFiles(db, below: folder, count: count, where: "role IS NOT NULL")
+      if !originals.isEmpty { return originals }
+      return try Self.sampleFiles(db, below: folder, count: count, where: "1")
     }
   }
 
-  private static func sampleFile(
-    _ db: Database, from first: [UInt8], below end: [UInt8]?, isLast: Bool = false
-  ) throws -> SampleFile? {
-    let bound = end == nil ? "" : "AND path < ?"
-    let row = try Row.fetchOne(
-      db,
-      sql: "SELECT path, size FROM file WHERE path >= ? \(bound) ORDER BY path \(isLast ? "DESC" : "") LIMIT 1",
-      arguments: StatementArguments([Data(first)] + (end.map { [Data($0)] } ?? [])))
-    return try row.map { SampleFile(path: try $0.bytes(0), size: $0[1]) }
+  private static func sampleFiles(
+    _ db: Database, below folder: [UInt8], count: Int, where condition: String
+  ) throws -> [SampleFile] {
+    // Real paths never begin with a NUL; rows without a path store one that does, and are skipped.
+    let start = folder.isEmpty ? [1] : folder + [UInt8(ascii: "/")]
+    let end = folder.isEmpty ? nil : folder + [UInt8(ascii: "/") + 1]
+    func sampleFile(from first: [UInt8], isLast: Bool = false) throws -> SampleFile? {
+      let bound = end == nil ? "" : "AND path < ?"
+      let row = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT path, size FROM file WHERE \(condition) AND path >= ? \(bound)
+          ORDER BY path \(isLast ? "DESC" : "") LIMIT 1
+          """,
+        arguments: StatementArguments([Data(first)] + (end.map { [Data($0)] } ?? [])))
+      return try row.map { SampleFile(path: try $0.bytes(0), size: $0[1]) }
+    }
+    guard let lowest = try sampleFile(from: start), let highest = try sampleFile(from: start, isLast: true) else {
+      return []
+    }
+    // Treat paths as numbers: the eight bytes after their common prefix.
+    let common = zip(lowest.path, highest.path).prefix { $0 == $1 }.count
+    func number(_ path: [UInt8]) -> UInt64 {
+      (0..<8).reduce(0) { $0 << 8 | UInt64(common + $1 < path.count ? path[common + $1] : 0) }
+    }
+    let (low, high) = (number(lowest.path), number(highest.path))
+    var sampleFiles = [lowest]
+    for step in 1..<max(count - 1, 1) {
+      let pivot = low + (high - low) / UInt64(count - 1) * UInt64(step)
+      let path = lowest.path[..<common] + (0..<8).map { UInt8(truncatingIfNeeded: pivot >> (56 - 8 * $0)) }
+      if let found = try sampleFile(from: Array(path)) { sampleFiles.append(found) }
+    }
+    sampleFiles.append(highest)
+    var seen: Set<[UInt8]> = []
+    return sampleFiles.filter { seen.insert($0.path).inserted }
   }
 }
 

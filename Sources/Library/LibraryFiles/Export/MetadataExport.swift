@@ -1,11 +1,14 @@
 // photod export-metadata: writes XMP sidecars for the assets of a catalogue into a folder, which may be the library's
 // own. `a/b.jpg` gets `a/b.jpg.xmp`. Originals are not opened. A sidecar appears under its name complete or not at all.
 //
+// In the library's own folder, nothing is written below the mount point of a missing disk, which would hide it later.
+//
 // A sidecar of another program is kept unless the caller asks to replace it. An existing file that is not XMP is always
 // kept, because it may be an original with that name.
 
 import LibraryCatalogue
 import LibraryFolder
+import LibraryScan
 import PhotoModel
 import Primitives
 
@@ -40,12 +43,15 @@ package struct MetadataExport {
     case foreign
     /// A file that is not XMP, possibly an original.
     case notXMP
+    /// In the library's own folder: its disk is not mounted.
+    case diskMissing
     case system(SystemError)
 
     package var description: String {
       switch self {
       case .foreign: "another program wrote this file; --overwrite replaces it"
       case .notXMP: "a file that is not XMP has this name"
+      case .diskMissing: "the disk of its original is missing; mount it and export again"
       case .system(let error): error.description
       }
     }
@@ -80,13 +86,21 @@ package struct MetadataExport {
     fetch.includesAllBurstAssets = true
     var summary = Summary()
     let calendar = try catalogue.localCalendar()
+    let disks = try MountCheck(catalogue: catalogue, root: target, environment: .system)
+    let isInLibrary = try disks.isLibrary()
     var cursor: PageCursor?
     repeat {
       let page = try catalogue.assets(fetch, FetchPageRequest(limit: Self.pageSize, cursor: cursor), for: .local)
       for asset in page.assets where !options.includesOnlyEdited || isEdited(asset) {
         let sidecar = XMPSidecar(asset, includesLocation: options.includesLocations, calendar: calendar)
         if sidecar.isEmpty || VacantPath.isVacant(asset.original.path) { continue }
-        write(sidecar, at: asset.original.path + Array(".xmp".utf8), &summary, report)
+        let path = asset.original.path + Array(".xmp".utf8)
+        if isInLibrary, try disks.isMissing(at: path) {
+          summary.failed += 1
+          report(path, .diskMissing)
+        } else {
+          write(sidecar, at: path, &summary, report)
+        }
       }
       cursor = page.nextCursor
     } while cursor != nil

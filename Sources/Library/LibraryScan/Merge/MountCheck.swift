@@ -77,6 +77,16 @@ package struct MountCheck {
     return try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount).contains { isPresent($0) }
   }
 
+  /// Whether the root is the folder of the library, perhaps without some of its disks: one of the known files that are
+  /// looked up is there.
+  package func isLibrary() throws(AssetSourceError) -> Bool {
+    for path in recorded.map(\.path) + [[]] {
+      let sampleFiles = try catalogue.sampleFiles(below: path, count: Self.sampleFileCount)
+      if sampleFiles.contains(where: { isPresent($0) }) { return true }
+    }
+    return false
+  }
+
   /// Whether a file system hides assets: no file system is recorded at its path, assets are known below it, and none of
   /// the files that are looked up is there.
   func hidesAssets(_ mount: KnownMount) throws(AssetSourceError) -> Bool {
