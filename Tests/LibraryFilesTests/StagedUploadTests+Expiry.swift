@@ -49,6 +49,24 @@ extension StagedUploadTests {
     #expect(try [54, 55].map { try removed(afterHours: $0) }.reduce(0, +) == 1)
   }
 
+  @Test("an upload whose file has a date in the future is removed at its time")
+  func futureDate() throws {
+    let library = try TemporaryLibrary()
+    let files = try library.files(try library.catalogue())
+    let day: Int64 = 86_400_000
+    let now = LibraryFiles.now.milliseconds
+    func stage() throws {
+      let append = try files.stage(named: nil, length: nil, for: .local)
+      try append.write([1])
+      try append.setModificationDate(Timestamp(milliseconds: now + 1000 * day))
+      _ = try files.finish(append, isEnd: true)
+    }
+    try stage()
+    #expect(try files.removeExpiredUploads(now: Timestamp(milliseconds: now + day - 60_000)) == 0)
+    #expect(try files.removeExpiredUploads(now: Timestamp(milliseconds: now + day + 60_000)) == 1)
+    #expect(library.allFiles.isEmpty)
+  }
+
   @Test(
     "a start with another data folder removes no upload of the library before its time", arguments: [false, true],
     [false, true])

@@ -183,10 +183,11 @@ extension LibraryFiles {
     var expired = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.stagedUploads(usedBefore: limit)
     }
-    // The record is written at the end of a request, which may have begun long before.
+    // The record is written at the end of a request, which may have begun long before. The modification time may be the
+    // date of the photograph, which a client or an import has set.
     expired.removeAll { upload in
-      let modified = (try? root.open(Self.stagedPath(upload.identifier)))?.identity.modified
-      return staged.isAppending(to: upload.identifier) || (modified ?? 0) / 1_000_000 >= limit.milliseconds
+      let changed = (try? root.open(Self.stagedPath(upload.identifier)))?.changeTimeNanoseconds
+      return staged.isAppending(to: upload.identifier) || (changed ?? 0) / 1_000_000 >= limit.milliseconds
     }
     try deleteStaged(expired)
     removeUnrecordedFiles(unchangedSince: limit)
