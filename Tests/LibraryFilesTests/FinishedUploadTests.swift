@@ -1,3 +1,4 @@
+import GRDB
 import LibraryFixtures
 import PhotoModel
 import Testing
@@ -27,6 +28,24 @@ struct FinishedUploadTests {
     #expect(throws: unknown) { try add(after: 101) }
     try files.perform([.delete(first.asset.localIdentifier)])
     #expect(throws: unknown) { try add(after: 99) }
+  }
+
+  @Test("an upload whose asset can't be read after its commit is used up, and its outcome is known")
+  func unreadable() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue) { $0.stagedPerCaller = 1 }
+    let identifier = try files.staged(UploadTests.dated, "a.jpg")
+    catalogue.pool.add(transactionObserver: UploadTests.ReadFault(), extent: .databaseLifetime)
+    #expect(throws: LibraryFilesError.catalogue(.catalogueFailed("a created asset was not found"))) {
+      try files.addStaged(identifier, for: .local)
+    }
+    #expect(library.allFiles == ["2021/07/a.jpg"])
+    let stored = try catalogue.pool.read { try String.fetchOne($0, sql: "SELECT localIdentifier FROM asset") }
+    let outcome = files.finished.outcome(of: identifier, owner: Principal.local.name, now: .now)
+    #expect(stored != nil && outcome?.asset.rawValue == stored)
+    // Its place is free.
+    try files.staged([1])
   }
 
   @Test("a limited caller's own new asset is known as its upload, for a time, until it sees the asset")

@@ -283,7 +283,7 @@ struct UploadTests {
   }
 
   /// Makes the assets of the catalogue unreadable after each commit.
-  private final class ReadFault: TransactionObserver {
+  final class ReadFault: TransactionObserver {
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
     func databaseDidChange(with event: DatabaseEvent) {}
     func databaseDidRollback(_ db: Database) {}

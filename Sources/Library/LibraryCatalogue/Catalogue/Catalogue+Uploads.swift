@@ -100,29 +100,38 @@ extension Catalogue {
   ///
   /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
   package func addUpload(_ file: ProbedFile, for principal: Principal) throws(AssetSourceError) -> Asset {
-    try createAsset(for: principal) { db, token in
+    let identifier = try createAsset(for: principal) { db, token in
       var writer = try AssetWriter(db, token: token)
       writer.joinable = try JoinableAssets(visibleTo: principal, db)
       let identifier = try writer.asset(of: file).identifier
       try writer.finish()
       return identifier
     }
+    return try createdAsset(identifier, for: principal)
   }
 
-  /// Creates the asset of an upload, in a transaction of its own.
+  /// The asset that an upload of this principal has become, or that has its content. The sender may see it, even if its
+  /// visibility excludes it.
+  package func createdAsset(
+    _ identifier: LocalIdentifier, for principal: Principal
+  ) throws(AssetSourceError) -> Asset {
+    guard let asset = try self.asset(identifier, for: principal.seeingEverything) else {
+      throw .catalogueFailed("a created asset was not found")
+    }
+    return asset
+  }
+
+  /// Creates the asset of an upload, in a transaction of its own. If this throws, nothing is committed.
   ///
   /// - Parameter write: creates the asset in the transaction, and returns its identifier.
-  /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
   func createAsset(
     for principal: Principal, _ write: (Database, _ token: Int64) throws -> LocalIdentifier
-  ) throws(AssetSourceError) -> Asset {
+  ) throws(AssetSourceError) -> LocalIdentifier {
     // A limited library is created by its first read. The change below needs its rows.
     if principal.may(.read), principal.visibility != .everything { try read(for: principal) { _, _ in } }
     var identifier: LocalIdentifier?
     try change { db, token in identifier = try write(db, token) }
-    guard let identifier, let asset = try self.asset(identifier, for: principal.seeingEverything) else {
-      throw .catalogueFailed("a created asset was not found")
-    }
-    return asset
+    guard let identifier else { preconditionFailure("a committed change has run its body") }
+    return identifier
   }
 }

@@ -96,13 +96,12 @@ extension Catalogue {
     try writeMaintenance { db in for upload in uploads { try upload.delete(db) } }
   }
 
-  /// Creates the asset of a prepared staged upload, in a transaction of its own.
-  ///
-  /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
+  /// Creates the asset of a prepared staged upload, in a transaction of its own. If this throws, nothing is committed,
+  /// and the file changes are to be reverted.
   package func commitUpload(
     _ prepared: PendingFileChanges, for principal: Principal
-  ) throws(AssetSourceError) -> Asset {
-    let asset = try createAsset(for: principal) { db, token in
+  ) throws(AssetSourceError) -> LocalIdentifier {
+    let identifier = try createAsset(for: principal) { db, token in
       var writer = try AssetWriter(db, token: token)
       let identifier = try prepared.commit(0, &writer).identifier
       fault(.entryWritten)
@@ -111,6 +110,6 @@ extension Catalogue {
       return identifier
     }
     fault(.committed)
-    return asset
+    return identifier
   }
 }

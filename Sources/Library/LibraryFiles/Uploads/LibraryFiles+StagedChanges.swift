@@ -37,22 +37,25 @@ extension LibraryFiles {
     // A repeated request waits for the lock until here, and then finds the outcome.
     defer { prepared.end() }
     fault(.filesMoved)
-    let asset: Asset
+    let created: LocalIdentifier
     do throws(AssetSourceError) {
-      asset = try catalogue.commitUpload(prepared, for: principal)
+      created = try catalogue.commitUpload(prepared, for: principal)
     } catch {
       revert(prepared)
       throw .catalogue(error)
     }
+    // Before the asset is read: if that fails, the upload is used up all the same, and the request can be repeated.
     committed(prepared)
     var isNew = true
     if case .createFromUpload(let change) = prepared.steps.first, case .existing = change.content { isNew = false }
-    let isRepeated = !isNew && isUnseenUpload(asset.localIdentifier, of: principal, now: now)
+    let isRepeated = !isNew && isUnseenUpload(created, of: principal, now: now)
     finished.add(
-      FinishedUploads.Outcome(
-        owner: principal.name, asset: asset.localIdentifier, isNew: isNew || isRepeated, time: now),
+      FinishedUploads.Outcome(owner: principal.name, asset: created, isNew: isNew || isRepeated, time: now),
       of: identifier)
-    if isNew { noteUpload(asset.localIdentifier, by: principal, now: now) }
+    if isNew { noteUpload(created, by: principal, now: now) }
+    let asset = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.createdAsset(created, for: principal)
+    }
     return UploadedAsset(asset: asset, isNew: isNew || isRepeated, isRepeated: isRepeated)
   }
 
