@@ -40,11 +40,36 @@ package final class IncomingFile: Sendable {
       return
     }
     let uploads = try root.openMakingFolders(LibraryPath.join(path, Self.folderName), isPrivate: true)
-    let name = Array(Base64URL.randomIdentifier().utf8)
-    descriptor = try uploads.create(name)
-    // The lock marks the file as in use; cleanup skips it.
-    flock(descriptor, LOCK_EX | LOCK_NB)
+    let (file, name) = try Self.createLocked(in: uploads)
+    descriptor = file
     temporary = Mutex((uploads, name))
+  }
+
+  /// Makes a file with a random name and a lock, which marks it as in use: ``removeAbandonedUploads(of:at:)`` skips it.
+  ///
+  /// - Parameter created: called with the name of each new file before it is locked.
+  static func createLocked(
+    in folder: LibraryFile, _ created: (_ name: [UInt8]) -> Void = { _ in }
+  ) throws(SystemError) -> (descriptor: Int32, name: [UInt8]) {
+    while true {
+      let name = Array(Base64URL.randomIdentifier().utf8)
+      let descriptor = try folder.create(name)
+      created(name)
+      // Where files can't be locked at all, no process removes them.
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK {
+        do throws(SystemError) {
+          _ = try folder.entry(name)
+          return (descriptor, name)
+        } catch {
+          if error.code != ENOENT {
+            close(descriptor)
+            throw error
+          }
+        }
+      }
+      // Another process took the file for abandoned between the two calls, and has removed it or is about to.
+      close(descriptor)
+    }
   }
 
   deinit {
