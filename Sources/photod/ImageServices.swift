@@ -48,8 +48,10 @@ struct ImageServices: Sendable {
       limits: settings.codec, workers: workers, metrics: ImageMetrics(metrics),
       logger: Logger(label: "images"))
     manager = ImageManager(pipeline, limits: settings.render.limits)
+    var previewLimits = PreviewService.Limits()
+    previewLimits.deadline = settings.render.limits.deadline
     previews = PreviewService(
-      originals: originals, lane: renderLane, codecLimits: settings.codec, workers: workers)
+      originals: originals, lane: renderLane, codecLimits: settings.codec, workers: workers, limits: previewLimits)
     var works: [any BackgroundWork] = [
       PlaceholderProducer(
         placeholders: catalogue, originals: originals,

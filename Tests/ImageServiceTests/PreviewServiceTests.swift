@@ -9,10 +9,12 @@ import Testing
 
 @Suite("Live previews")
 struct PreviewServiceTests {
-  private typealias Outcome = Result<RenderedImage, ImageServiceError>
+  typealias Outcome = Result<RenderedImage, ImageServiceError>
 
   /// A service over originals in memory, with a clock of its own.
-  private final class Harness: Sendable {
+  final class Harness: Sendable {
+    private static let workers = 2
+
     let originals = InMemoryOriginals()
     let clock = ImageManagerHarness.Clock()
     let budget = ByteBudget(capacityBytes: 64 << 20)
@@ -25,7 +27,7 @@ struct PreviewServiceTests {
       var limits = PreviewService.Limits()
       change(&limits)
       let clock = clock
-      lane = RenderLane(label: "test.render", workers: 2, budget: budget)
+      lane = RenderLane(label: "test.render", workers: Self.workers, budget: budget)
       service = PreviewService(
         originals: originals.store, lane: lane, codecLimits: CodecLimits(), limits: limits, now: { clock.now })
       asset = originals.add(file)
@@ -63,8 +65,14 @@ struct PreviewServiceTests {
       }
     }
 
-    /// Takes all memory, so that no render begins.
-    func block() -> ByteBudget.Reservation? { budget.tryReserve(budget.capacityBytes - budget.bytesInUse) }
+    /// Takes all workers, so that no render begins before the gate is opened.
+    func occupyWorkers() async throws -> Gate {
+      try await eventually { lane.runningCount == 0 }
+      let gate = Gate()
+      gate.shut()
+      for _ in 0..<Self.workers { lane.submit(.high, bytes: 0) { _ in gate.pass() } }
+      return gate
+    }
   }
 
   @Test("a preview shows what the saved edit shows, and the original is opened once for many")
@@ -188,7 +196,7 @@ struct PreviewServiceTests {
     let harness = Harness()
     _ = try await harness.outcome([]).get()
     _ = try await harness.outcome([], "other").get()
-    let held = try #require(harness.block())
+    let gate = try await harness.occupyWorkers()
     let log = EventLog()
     func start(_ name: String, _ client: String) {
       _ = harness.service.render(harness.request([.tone(.tint, 0.5)], client)) { outcome in
@@ -202,13 +210,13 @@ struct PreviewServiceTests {
     start("other", "other")
     start("second", "tab")
     #expect(await log.lines(1) == ["first cancelled"])
-    held.release()
+    gate.open()
     #expect(await Set(log.lines(2)) == ["second shown", "other shown"])
   }
 
   @Test("the picture is decoded once, whatever requests come meanwhile, and the latest is shown")
   func decodedOnce() async {
-    let harness = Harness()
+    let harness = Harness { $0.deadline = .seconds(120) }
     let large = harness.addLarge()
     let log = EventLog()
     harness.originals.blockReaders()
@@ -251,6 +259,7 @@ struct PreviewServiceTests {
   func leases() async throws {
     let harness = Harness { $0.sessions = 2 }
     _ = try await harness.outcome([]).get()
+    try await eventually { harness.lane.runningCount == 0 }
     let proxyBytes = harness.budget.bytesInUse
     #expect(proxyBytes >= 400 * 300 * 3)
     harness.clock.advance(by: .seconds(1))

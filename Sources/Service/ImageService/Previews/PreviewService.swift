@@ -6,8 +6,11 @@
 //             -> render the operations of the latest request from the proxy, on the render lane -> one JPEG
 //
 // A session belongs to a client of a principal. Its proxy stays reserved in the memory budget until its lease ends, or
-// until work of the render lane waits for memory: then the least recently used proxies are released. The decode belongs
-// to the session too, not to a request: an editor sends requests faster than a picture is decoded.
+// until work of the render lane waits for memory: then the least recently used proxies are released. A preview that
+// waits in the lane does not keep its proxy; if that is gone at its turn, the picture is decoded again. The decode
+// belongs to the session too, not to a request: an editor sends requests faster than a picture is decoded.
+//
+// So a session has at most one entry in the render lane: its decode, or the preview of its latest request.
 
 import ImageCodec
 import ImageRender
@@ -24,6 +27,8 @@ package final class PreviewService: Sendable {
     package var proxySide = 2048
     /// How long a session that is not used keeps its proxy.
     var lease = Duration.seconds(60)
+    /// Maximum duration of a task.
+    package var deadline = Duration.seconds(60)
 
     package init() {}
   }
@@ -69,10 +74,16 @@ package final class PreviewService: Sendable {
   /// The decode of a picture into a proxy. Requests for the same content wait for it.
   private final class Decode: Sendable {
     let contentVersion: ContentVersion
-    /// Raised when its session ends or shows another content.
-    let stop = StopFlag()
+    /// Memory for the preview that follows in the same turn; 0 if it is not known yet.
+    let renderBytes: Int
+    /// Cancelled when its session ends or shows another content.
+    let work: PreviewWork
 
-    init(_ contentVersion: ContentVersion) { self.contentVersion = contentVersion }
+    init(_ contentVersion: ContentVersion, _ work: PreviewWork, renderBytes: Int = 0) {
+      self.contentVersion = contentVersion
+      self.work = work
+      self.renderBytes = renderBytes
+    }
   }
 
   private struct Session {
@@ -117,12 +128,12 @@ package final class PreviewService: Sendable {
   package func render(
     _ request: PreviewRequest, deliver: @escaping @Sendable (Result<RenderedImage, ImageServiceError>) -> Void
   ) -> PreviewTask {
-    let task = PreviewTask(deliver)
+    let task = PreviewTask(PreviewWork(lane), created: now(), deliver)
     let (session, startsDecode, ended) = begin(task, request)
     // Released and called without the lock.
     for earlier in ended {
       earlier.task.cancel()
-      if let decode = earlier.decode, decode !== session.decode { decode.stop.raise() }
+      if let decode = earlier.decode, decode !== session.decode { decode.work.cancel() }
     }
     if let proxy = session.proxy {
       submit(request, task, proxy)
@@ -132,17 +143,25 @@ package final class PreviewService: Sendable {
     return task
   }
 
-  /// Ends the sessions whose lease is over. Call it about once a second.
+  /// Ends tasks that are over their deadline, and sessions whose lease is over. Call it about once a second.
   package func expire() {
-    let oldest = now() - limits.lease
+    let time = now()
+    // Tasks have a lock of their own, and call out.
+    let all = sessions.withLock { $0 }
+    for session in all.values where session.task.created < time - limits.deadline {
+      session.task.end(.deadlineExceeded)
+    }
+    // A session with a request that waits is kept. Its lease restarts when the proxy is made.
+    let oldest = time - limits.lease
+    let unused = all.filter { $0.value.lastUse < oldest && $0.value.task.hasEnded }
     let ended = sessions.withLock { sessions in
-      // A session whose decode is running is kept: its lease restarts when the proxy is made.
-      let ended = sessions.filter { $0.value.lastUse < oldest && $0.value.decode == nil }
+      // Without those that were used meanwhile.
+      let ended = sessions.filter { unused[$0.key] != nil && $0.value.lastUse < oldest }
       for key in ended.keys { sessions[key] = nil }
       return ended
     }
     // Their proxies are released here, without the lock.
-    withExtendedLifetime(ended) {}
+    for session in ended.values { session.decode?.work.cancel() }
   }
 
   /// Notes a request as its client's latest. Returns its session with the proxy or the decode of its content, whether
@@ -167,7 +186,7 @@ package final class PreviewService: Sendable {
         sessions[oldest.key] = nil
       }
       let startsDecode = session.proxy == nil && session.decode == nil
-      if startsDecode { session.decode = Decode(content) }
+      if startsDecode { session.decode = Decode(content, PreviewWork(lane)) }
       sessions[key] = session
       return (session, startsDecode, ended)
     }
@@ -196,30 +215,51 @@ package final class PreviewService: Sendable {
     let originalSize = header.requestedSize
     let plan = ProxyPicture.plan(header, side: self.limits.proxySide)
     let proxyBytes = ProxyPicture.byteCount(plan)
-    submit(bytes: plan.peakBytes + proxyBytes, for: key.owner, stop: decode.stop) {
-      [self] reservation throws(ImageServiceError) in
-      let image = try codec { () throws(CodecError) in
-        try ProxyPicture.render(
-          plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: decode.stop)
+    let bytes = proxyBytes + max(plan.peakBytes, decode.renderBytes)
+    try checkCapacity(for: bytes)
+    decode.work.submit(bytes: bytes, for: key.owner) { [self] reservation in
+      do throws(ImageServiceError) {
+        let image = try codec { () throws(CodecError) in
+          try ProxyPicture.render(
+            plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: decode.work.stop)
+        }
+        if !source.isUnchanged { throw .originalChanged }
+        let memory = MemoryByteSource(image.bytes)
+        let original = SourceFacts(
+          size: originalSize, isGray: plan.header.colorChannels == 1, isIncomplete: image.isIncomplete)
+        let header = try codec { () throws(CodecError) in try ImageHeader.read(from: memory, limits: limits) }
+        let proxy = Proxy(asset.contentVersion, memory, header, of: original, reservation.split(off: proxyBytes))
+        finished(decode, key, proxy, freeBytes: reservation.bytes)
+      } catch {
+        failed(decode, key, error)
       }
-      if !source.isUnchanged { throw .originalChanged }
-      let memory = MemoryByteSource(image.bytes)
-      let original = SourceFacts(
-        size: originalSize, isGray: plan.header.colorChannels == 1, isIncomplete: image.isIncomplete)
-      let header = try codec { () throws(CodecError) in try ImageHeader.read(from: memory, limits: limits) }
-      finished(
-        decode, key,
-        Proxy(asset.contentVersion, memory, header, of: original, reservation.split(off: proxyBytes)))
-    } orElse: { [self] error in
-      failed(decode, key, error)
     }
   }
 
-  /// The proxy is made: the latest request is rendered from it.
-  private func finished(_ decode: Decode, _ key: Key, _ proxy: Proxy) {
+  /// The proxy is made: the latest request is rendered from it, at once if the memory of this turn is enough.
+  private func finished(_ decode: Decode, _ key: Key, _ proxy: Proxy, freeBytes: Int) {
     guard let session = endDecode(decode, key, proxy) else { return }
     watchMemory()
-    submit(session.request, session.task, proxy)
+    let plan = previewPlan(of: session.request, from: proxy)
+    if plan.stagedPeakBytes <= freeBytes {
+      render(plan, proxy, session.task)
+    } else {
+      submit(session.request, session.task, proxy)
+    }
+  }
+
+  /// Decodes the picture of a waiting request whose proxy was released meanwhile. The preview follows in the same turn:
+  /// otherwise, in scarce memory, two clients could release each other's proxies again and again.
+  private func decodeAgain(_ request: PreviewRequest, _ task: PreviewTask, renderBytes: Int) {
+    let decode = Decode(request.asset.contentVersion, PreviewWork(lane), renderBytes: renderBytes)
+    let key = Key(request)
+    let isLatest = sessions.withLock { sessions in
+      // Otherwise a later request, or the end of the session, is about to cancel this one.
+      guard sessions[key]?.task === task else { return false }
+      sessions[key]?.decode = decode
+      return true
+    }
+    if isLatest { start(decode, request) }
   }
 
   /// Releases proxies when other work waits for memory, so that an idle session does not delay renders until its lease
@@ -237,7 +277,7 @@ package final class PreviewService: Sendable {
       return (oldest.value.proxy, holders.count > 1)
     }
     if hasMore { watchMemory() }
-    // Released here, without the lock, or at the end of a render that uses it.
+    // Released here, without the lock, or at the end of a render that uses it. A waiting one does not hold it.
     withExtendedLifetime(proxy) {}
   }
 
@@ -259,51 +299,50 @@ package final class PreviewService: Sendable {
     }
   }
 
-  // MARK: The render lane
+  // MARK: The preview
 
-  private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) {
+  private func previewPlan(of request: PreviewRequest, from proxy: Proxy) -> RenderPlan {
     // Coded in the quickest way, at any size: in one scan.
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
-    let original = proxy.original
-    let plan = ProxyPicture.plan(
-      imageRequest, request.adjustments, from: proxy.header, of: original.size, isGray: original.isGray)
-    // On several cores: a client waits for this picture, and has one preview at a time.
-    submit(
-      bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, for: request.owner, stop: task.stop
-    ) { [self] _ throws(ImageServiceError) in
+    return ProxyPicture.plan(
+      imageRequest, request.adjustments, from: proxy.header, of: proxy.original.size, isGray: proxy.original.isGray)
+  }
+
+  private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) {
+    let plan = previewPlan(of: request, from: proxy)
+    let bytes = plan.stagedPeakBytes
+    do throws(ImageServiceError) {
+      // Beside its own proxy; those of other sessions are released if it waits for their memory.
+      try checkCapacity(for: bytes + proxy.reservation.bytes)
+    } catch {
+      return task.finish(.failure(error))
+    }
+    task.work.submit(bytes: bytes, for: request.owner) { [self, weak proxy] _ in
+      guard let proxy else { return decodeAgain(request, task, renderBytes: bytes) }
+      render(plan, proxy, task)
+    }
+  }
+
+  /// Renders on several cores: a client waits for this picture, and has one preview at a time.
+  private func render(_ plan: RenderPlan, _ proxy: Proxy, _ task: PreviewTask) {
+    do throws(ImageServiceError) {
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
-          plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits, stop: task.stop)
+          plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits,
+          stop: task.work.stop)
         var image = try renderer.render()
-        image.isIncomplete = original.isIncomplete
+        image.isIncomplete = proxy.original.isIncomplete
         return image
       }
       task.finish(.success(image))
-    } orElse: { error in
+    } catch {
       task.finish(.failure(error))
     }
   }
 
-  /// Queues a step with its memory. Calls `failed` if the step throws, or does not fit.
-  ///
-  /// - Parameter heldBytes: memory that the step's session holds already. A step that does not fit in addition would
-  ///   wait forever, and block all work after it.
-  private func submit(
-    bytes: Int, beside heldBytes: Int = 0, for caller: String, stop: StopFlag,
-    _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void,
-    orElse failed: @escaping @Sendable (ImageServiceError) -> Void
-  ) {
-    guard bytes + heldBytes <= lane.capacityBytes else {
-      return failed(.overBudget(needed: bytes + heldBytes, budget: lane.capacityBytes))
-    }
-    lane.submit(.high, bytes: bytes, for: caller) { reservation in
-      do throws(ImageServiceError) {
-        if stop.isRaised { throw .cancelled }
-        try step(reservation)
-      } catch {
-        failed(error)
-      }
-    }
+  /// Work that needs more would wait forever, and block all work after it.
+  private func checkCapacity(for bytes: Int) throws(ImageServiceError) {
+    guard bytes <= lane.capacityBytes else { throw .overBudget(needed: bytes, budget: lane.capacityBytes) }
   }
 
   private func codec<Value>(_ body: () throws(CodecError) -> Value) throws(ImageServiceError) -> Value {

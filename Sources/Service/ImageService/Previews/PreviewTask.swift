@@ -24,18 +24,31 @@ package struct PreviewRequest: Sendable {
 
 /// A request that waits for its preview.
 package final class PreviewTask: Sendable {
-  let stop = StopFlag()
+  let created: ContinuousClock.Instant
+  /// Its render.
+  let work: PreviewWork
   private let deliver: Mutex<(@Sendable (Result<RenderedImage, ImageServiceError>) -> Void)?>
 
-  init(_ deliver: @escaping @Sendable (Result<RenderedImage, ImageServiceError>) -> Void) {
+  init(
+    _ work: PreviewWork, created: ContinuousClock.Instant,
+    _ deliver: @escaping @Sendable (Result<RenderedImage, ImageServiceError>) -> Void
+  ) {
+    self.work = work
+    self.created = created
     self.deliver = Mutex(deliver)
   }
+
+  /// Whether it has its result.
+  var hasEnded: Bool { deliver.withLock { $0 == nil } }
 
   /// The first result is delivered, later ones are dropped.
   func finish(_ result: Result<RenderedImage, ImageServiceError>) { deliver.withLock { $0.take() }?(result) }
 
-  package func cancel() {
-    stop.raise()
-    finish(.failure(.cancelled))
+  package func cancel() { end(.cancelled) }
+
+  /// Ends it with an error, and its render.
+  func end(_ error: ImageServiceError) {
+    work.cancel()
+    finish(.failure(error))
   }
 }
