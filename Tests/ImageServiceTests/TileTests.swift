@@ -172,6 +172,25 @@ struct TileTests {
     #expect(fixture.disk.statistics.frames.entries > 10)
   }
 
+  @Test("a pass whose only viewer leaves before its turn gives up its place; the next viewer starts another")
+  func leftBeforeItsTurn() async throws {
+    let fixture = Fixture()
+    let harness = fixture.harness
+    let asset = harness.originals.add(Self.photograph)
+    harness.blockRenderLane()
+    for _ in 0..<2 {
+      let task = harness.request(asset, Self.tile(1, 0, 0)) { _ in }
+      try await eventually { harness.renderLane.waitingCounts.interactive == 1 }
+      harness.manager.cancel(task)
+      #expect(harness.renderLane.waitingCounts.interactive == 0)
+    }
+    async let frame = fixture.frame(asset, Self.tile(1, 1, 0))
+    try await harness.untilQueued(1)
+    harness.unblockRenderLane()
+    let made = try await frame
+    #expect(made.derivation == .tile)
+  }
+
   @Test("a damaged file gets a render for each tile, with its error or its complete part")
   func damaged() async throws {
     let fixture = Fixture()

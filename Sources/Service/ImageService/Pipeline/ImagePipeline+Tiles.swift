@@ -33,7 +33,7 @@ extension ImagePipeline {
     }
     let priority = jobs.priority(of: job) ?? .normal
     renderLane.submit(priority, bytes: pass.peakBytes, for: job.caller, as: ticket) { [self] reservation in
-      makeTiles(pass, job, original, reservation)
+      makeTiles(pass, job, original, ticket, reservation)
     }
     // Others may have joined before `submit`.
     for waiting in tilePasses.jobs(of: job.key.rendition.contentVersion) { prioritize(ticket, for: waiting) }
@@ -45,11 +45,13 @@ extension ImagePipeline {
   }
 
   private func makeTiles(
-    _ pass: TilePass, _ first: RenderJob, _ original: OpenedOriginal, _ reservation: ByteBudget.Reservation
+    _ pass: TilePass, _ first: RenderJob, _ original: OpenedOriginal, _ ticket: RenderLane.Ticket,
+    _ reservation: ByteBudget.Reservation
   ) {
     let began = now()
     let content = first.key.rendition.contentVersion
-    for job in tilePasses.begin(content) { jobs.tilePassBegan(job) }
+    guard let waiting = tilePasses.beginIfWanted(content, ticket) else { return }
+    for job in waiting { jobs.tilePassBegan(job) }
     do throws(ImageServiceError) {
       _ = try renderer.tiles(pass, from: original.source, stop: StopFlag()) { tile, image in
         // The file may have been overwritten in place during the read.

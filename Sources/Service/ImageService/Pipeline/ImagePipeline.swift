@@ -80,7 +80,8 @@ package final class ImagePipeline: Sendable {
       jobs: jobs, cache: cache, renderer: renderer, renderLane: renderLane, budget: budget, metrics: metrics)
     earlyRenders = EarlyRenders(
       limit: maximumEarlyRenders, maximumBytes: renderLane.capacityBytes / 2, renderLane: renderLane, metrics: metrics)
-    delivery = JobDelivery(jobs: jobs, renderLane: renderLane, earlyRenders: earlyRenders, metrics: metrics)
+    delivery = JobDelivery(
+      jobs: jobs, renderLane: renderLane, earlyRenders: earlyRenders, tilePasses: tilePasses, metrics: metrics)
   }
 
   // MARK: Tasks

@@ -5,6 +5,7 @@ struct JobDelivery: Sendable {
   let jobs: JobTable
   let renderLane: RenderLane
   let earlyRenders: EarlyRenders
+  let tilePasses: TilePasses
   let metrics: ImageMetrics
 
   /// Delivers a degraded frame to the tasks that want one. A task that is complete with it leaves the job.
@@ -47,6 +48,7 @@ struct JobDelivery: Sendable {
       return false
     case .cancelled(let ticket, let wait, let isRendering):
       if let ticket { renderLane.withdraw(ticket) }
+      if let pass = tilePasses.removeAbandoned(task.key.rendition.contentVersion) { renderLane.withdraw(pass) }
       if isExpired { wait?.expire() } else { wait?.cancel() }
       earlyRenders.dropAbandoned()
       return isRendering

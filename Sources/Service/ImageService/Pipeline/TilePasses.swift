@@ -14,6 +14,9 @@ final class TilePasses: Sendable {
     var isRunning = false
     /// Whether a job has got its tile. The other tiles are then made for the viewer's next requests.
     var hasServed = false
+
+    /// Whether it has served a job, or a job that was not cancelled waits for it. Otherwise its viewer has left.
+    var isWanted: Bool { hasServed || jobs.contains { !$0.stop.isRaised } }
   }
 
   private let passes = Mutex<[ContentVersion: Pass]>([:])
@@ -51,11 +54,28 @@ final class TilePasses: Sendable {
   /// The jobs that wait for the pass of a content.
   func jobs(of content: ContentVersion) -> [RenderJob] { passes.withLock { $0[content]?.jobs ?? [] } }
 
-  /// Records that the pass of a content runs. Returns the jobs that wait for it.
-  func begin(_ content: ContentVersion) -> [RenderJob] {
+  /// Records that a pass runs. Returns the jobs that wait for it; `nil` if it was abandoned. It is then removed in the
+  /// same step, so that a job that comes later starts another pass.
+  ///
+  /// - Parameter ticket: the pass's own; there may be a newer pass of the same content.
+  func beginIfWanted(_ content: ContentVersion, _ ticket: RenderLane.Ticket) -> [RenderJob]? {
     passes.withLock { passes in
+      guard let pass = passes[content], pass.ticket == ticket else { return nil }
+      guard pass.isWanted else {
+        passes[content] = nil
+        return nil
+      }
       passes[content]?.isRunning = true
-      return passes[content]?.jobs ?? []
+      return pass.jobs
+    }
+  }
+
+  /// Removes the pass of a content if it has not begun and all its jobs were cancelled. Returns its ticket.
+  func removeAbandoned(_ content: ContentVersion) -> RenderLane.Ticket? {
+    passes.withLock { passes in
+      guard let pass = passes[content], !pass.isRunning, !pass.isWanted else { return nil }
+      passes[content] = nil
+      return pass.ticket
     }
   }
 
@@ -72,13 +92,8 @@ final class TilePasses: Sendable {
     }
   }
 
-  /// Whether a pass has served a job, or a job that was not cancelled waits for it. Otherwise its viewer has left.
-  func isWanted(_ content: ContentVersion) -> Bool {
-    passes.withLock { passes in
-      guard let pass = passes[content] else { return false }
-      return pass.hasServed || pass.jobs.contains { !$0.stop.isRaised }
-    }
-  }
+  /// Whether the running pass of a content is wanted.
+  func isWanted(_ content: ContentVersion) -> Bool { passes.withLock { $0[content]?.isWanted ?? false } }
 
   /// Ends the pass of a content. Returns the jobs that still wait.
   func end(_ content: ContentVersion) -> [RenderJob] {
