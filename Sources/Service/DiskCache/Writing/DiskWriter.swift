@@ -110,6 +110,12 @@ final class DiskWriter: @unchecked Sendable {
     queue.sync {}
   }
 
+  func waitForRoom() {
+    let use = buffer.withLock { $0.lastUse }
+    // At most two turns: one that may have begun before the last store, and the next.
+    while buffer.withLock({ $0.willWrite(storedUpTo: use) }) { queue.sync {} }
+  }
+
   /// Removes all entries of subjects. Returns false if that failed.
   func remove(_ subjects: Set<DiskStore.Subject>) -> Bool {
     queue.sync {
@@ -171,7 +177,11 @@ final class DiskWriter: @unchecked Sendable {
     sweep = isOpenRecorded || index.openedInBoot.isEmpty ? nil : try FolderSweep(folder, index)
     self.index = index
     let hasWork = sweep != nil || needsEviction(index)
-    if buffer.withLock({ $0.opened(lastUse: index.lastUse, index.totals, hasWork: hasWork) }) { enqueue() }
+    let isSweeping = sweep != nil
+    let needsTurn = buffer.withLock {
+      $0.opened(lastUse: index.lastUse, index.totals, isSweeping: isSweeping, hasWork: hasWork)
+    }
+    if needsTurn { enqueue() }
     return index
   }
 
@@ -182,6 +192,7 @@ final class DiskWriter: @unchecked Sendable {
       buffer.withLock { $0.contentChanged(index.totals) }
       if sweep?.isDone == false { return false }
       sweep = nil
+      buffer.withLock { $0.sweepEnded() }
     }
     if !isOpenRecorded {
       try index.recordOpened(in: environment.bootIdentifier() ?? "unknown")

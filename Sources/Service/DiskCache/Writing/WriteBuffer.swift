@@ -5,7 +5,9 @@ struct WriteBuffer {
   /// An entry that waits to be written.
   struct WaitingEntry {
     let entry: DiskEntry
-    var lastUse: Int64
+    /// The number of the use that stored it.
+    var firstUse: Int64 = 0
+    var lastUse: Int64 = 0
 
     /// The cost while it waits. The fixed part limits the number of waiting entries to about two thousand, however
     /// small they are.
@@ -47,11 +49,13 @@ struct WriteBuffer {
   private var writing: [EntryName: WaitingEntry] = [:]
   private var pendingBytes = 0
   private var indexUpdates: [EntryName: IndexUpdate] = [:]
-  private var lastUse: Int64 = 0
+  private(set) var lastUse: Int64 = 0
   /// The store is off because another store uses the folder, and it is not closed.
   private(set) var isWaitingForFolder = false
   /// A turn of the writer is running or scheduled.
   private(set) var isScheduled = false
+  /// A sweep is in progress: entries wait until it is done.
+  private var isSweeping = false
   /// After a failure: when to write again.
   private var retryAt: ContinuousClock.Instant?
   /// When a failed or damaged lookup may be logged again.
@@ -125,7 +129,7 @@ struct WriteBuffer {
   /// Returns whether to schedule the writer.
   mutating func store(_ entry: DiskEntry, as name: EntryName, now: ContinuousClock.Instant) -> Bool {
     if statistics.isOff { return false }
-    var new = WaitingEntry(entry: entry, lastUse: 0)
+    var new = WaitingEntry(entry: entry)
     let replaced = waiting[name]?.cost ?? 0
     guard entry.bytes.count <= limits.entryBytes,
       EntryCost.bytes(of: entry.bytes.count) <= capacityBytes / Self.capacityDivisor,
@@ -134,10 +138,17 @@ struct WriteBuffer {
       statistics.dropped += 1
       return false
     }
-    new.lastUse = nextUse()
+    new.firstUse = nextUse()
+    new.lastUse = new.firstUse
     waiting[name] = new
     pendingBytes += new.cost - replaced
     return schedule(now)
+  }
+
+  /// Whether the writer's next turns write an entry that was stored before the use of a number, or by it. Linear.
+  func willWrite(storedUpTo use: Int64) -> Bool {
+    guard isScheduled, !isSweeping, !statistics.isOff, !statistics.isSuspended else { return false }
+    return waiting.values.contains { $0.firstUse <= use } || writing.values.contains { $0.firstUse <= use }
   }
 
   private func mayWrite(_ now: ContinuousClock.Instant) -> Bool {
@@ -162,13 +173,18 @@ struct WriteBuffer {
   // MARK: Writing
 
   /// Records that the index is open. Returns whether to schedule the writer, for entries that must be removed.
-  mutating func opened(lastUse: Int64, _ totals: [EntryGroup: DiskIndex.Total], hasWork: Bool) -> Bool {
+  mutating func opened(
+    lastUse: Int64, _ totals: [EntryGroup: DiskIndex.Total], isSweeping: Bool, hasWork: Bool
+  ) -> Bool {
+    self.isSweeping = isSweeping
     self.lastUse = max(self.lastUse, lastUse)
     contentChanged(totals)
     guard hasWork, !isScheduled else { return false }
     isScheduled = true
     return true
   }
+
+  mutating func sweepEnded() { isSweeping = false }
 
   mutating func contentChanged(_ totals: [EntryGroup: DiskIndex.Total]) {
     statistics.frames = .init()

@@ -85,8 +85,9 @@ package struct FrameStore: Sendable {
     return Int64(size.pixelCount) * 2 / 3 <= disk.capacityBytes / 4
   }
 
-  /// Waits until what was stored is on the disk. The disk drops entries that come faster than it can write.
-  func waitUntilWritten() { disk?.waitUntilIdle() }
+  /// Waits until what was stored is on the disk, if the disk can be written now. The disk drops entries that come
+  /// faster than it can write.
+  func waitForRoom() { disk?.waitForRoom() }
 
   // MARK: Derivatives
 

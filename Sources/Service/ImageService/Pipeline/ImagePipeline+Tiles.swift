@@ -58,7 +58,7 @@ extension ImagePipeline {
         guard original.source.isUnchanged, tilePasses.isWanted(content) else { return false }
         deliver(image, key(of: tile, in: pass.grid, first), first, stepBegan: began)
         // Once for each strip of tiles.
-        if tile.column == 0 { cache.store.waitUntilWritten() }
+        if tile.column == 0 { cache.store.waitForRoom() }
         return true
       }
     } catch {
