@@ -208,4 +208,48 @@ struct SignedURLTests {
     try daemon.until("it sees something else") { try daemon.get(url).status == 403 }
     #expect(try daemon.get("/v1/assets/\(inside)/image?\(signature)").status == 403)
   }
+
+  @Test("a request that runs while the limited issuer loses a signed album leaves no response that opens it later")
+  func losingIssuer() throws {
+    let (daemon, inside, _) = try CredentialTests.daemon()
+    let writer = [TestDaemon.bearer(try daemon.makeToken("read,write"))]
+    func change(_ entry: String) throws -> [String: Any] {
+      let answer = try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}", writer)
+      try #require(answer.status == 200, "\(answer.json)")
+      return answer.json["created"] as? [String: Any] ?? [:]
+    }
+    func move(to parent: String) throws {
+      _ = try change(#"{"type": "moveCollections", "parent": \#(parent), "collections": ["album"], "index": 0}"#)
+    }
+    let made = try change(#"{"type": "createFolder", "title": "Folder", "placeholder": "$f"}"#)
+    let folder = try #require(made["$f"] as? String)
+    try move(to: "\"\(folder)\"")
+    let issuer = try daemon.makeToken("read", ["--limit-to", folder])
+    let signature = try CredentialTests.sign(daemon, issuer, "/v1/collections/album").drop { $0 != "?" }.dropFirst()
+    let image = "/v1/assets/\(inside)/image?targetSize=20x20&format=jpeg&\(signature)"
+    let list = "/v1/collections/album/assets?\(signature)"
+    let clients = 4
+    for round in 0..<12 {
+      if round > 0 { try move(to: "\"\(folder)\"") }
+      #expect(try daemon.get(image).status == 200)
+      #expect(try daemon.get(list).status == 200)
+      // A prepared response is for one value of Accept, so each of these requests takes the whole path.
+      func accept(_ client: Int, _ number: Int) -> String { "Accept: image/jpeg, x/r\(round)c\(client)n\(number)" }
+      DispatchQueue.concurrentPerform(iterations: clients + 1) { client in
+        do {
+          if client == clients { return try move(to: "null") }
+          for number in 0..<8 {
+            let status = try daemon.get(image, [accept(client, number)]).status
+            #expect(status == 200 || status == 403)
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+      for client in 0..<clients {
+        for number in 0..<8 { #expect(try daemon.get(image, [accept(client, number)]).status == 403) }
+      }
+      #expect(try daemon.get(list).status == 403)
+    }
+  }
 }

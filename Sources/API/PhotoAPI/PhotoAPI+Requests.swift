@@ -128,25 +128,10 @@ extension PhotoAPI: HTTPHandler {
     precondition(body == nil || endpoint.streamsBody, "HeadCheck has rejected every other streamed body")
     guard endpoint.handler.queriesLibrary, let principal = routed.caller?.principal,
       !queries.library.hasPreparedLibrary(of: principal)
-    else { return try checkIssuerThenRun(endpoint, routed, body) }
+    else { return try run(endpoint, routed, body) }
     try routed.run(on: queries.fetches) { [self] () throws(Problem) in
       // Its errors are ignored here: the handler's own query reports them.
       _ = try? queries.run { library throws(AssetSourceError) in try library.prepareLibrary(of: principal) }
-      try checkIssuerThenRun(endpoint, routed, body)
-    }
-  }
-
-  /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
-  private func checkIssuerThenRun(
-    _ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?
-  ) throws(Problem) {
-    guard let condition = routed.caller?.condition else { return try run(endpoint, routed, body) }
-    // The issuer sees only some collections, and may have lost access to this one since signing.
-    try routed.run(on: queries.lookups) { [self] () throws(Problem) in
-      let collection = try queries.run { library throws(AssetSourceError) in
-        try library.collection(condition.collection, CollectionQuery(), for: condition.issuer)
-      }
-      guard collection != nil else { throw Problem(.revoked, .signature) }
       try run(endpoint, routed, body)
     }
   }

@@ -138,7 +138,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     switch error {
     case .storageFailed(let fault, let detail): self = .storageFailed(dataFolder: dataFolder, fault, detail)
     case .catalogueFailed(let reason): self = .catalogueFailed(reason)
-    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset:
+    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset, .issuerLostAccess:
       self = .catalogueFailed("\(error)")
     }
   }

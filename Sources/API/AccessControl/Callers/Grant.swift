@@ -11,24 +11,14 @@ package final class Grant: Sendable {
   package let expires: Int64?
   /// The identifier of the token that the grant comes from; `nil` for the operator.
   package let token: String?
-  /// For a signed URL of a limited issuer: a collection that must still be visible to the issuer.
-  package let condition: Condition?
   private let isUsed = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)
 
-  package struct Condition: Sendable {
-    package let collection: LocalIdentifier
-    package let issuer: Principal
-  }
-
-  init(
-    _ principal: Principal, accessClass: AccessClass?, expires: Int64?, token: String?, condition: Condition? = nil
-  ) {
+  init(_ principal: Principal, accessClass: AccessClass?, expires: Int64?, token: String?) {
     self.principal = principal
     self.accessClass = principal.may(.read) ? accessClass : nil
     self.expires = expires
     self.token = token
-    self.condition = condition
   }
 
   /// Whether the grant has neither ended nor expired.

@@ -18,19 +18,18 @@ extension AccessRegistry {
     let issuer = try issuer(of: signature, at: now)
     let visibility = issuer?.visibility ?? .everything
     let principalName = "signed \(Base64URL.encode(Array(signature.mac.prefix(15))))"
-    func grant(_ visibility: Visibility, _ condition: Grant.Condition?) -> Grant {
+    func grant(_ principal: Principal) -> Grant {
       Grant(
-        Principal(name: principalName, scopes: [.read], visibility: visibility), accessClass: accessClass,
-        expires: min(signature.expires, issuer?.expires ?? .max), token: issuer?.identifier, condition: condition)
+        principal, accessClass: accessClass, expires: min(signature.expires, issuer?.expires ?? .max),
+        token: issuer?.identifier)
     }
-    guard let collection = signature.collection.map({ LocalIdentifier($0) }) else { return grant(visibility, nil) }
-    var condition: Grant.Condition?
-    if let issuer, visibility != .everything {
-      condition = Grant.Condition(
-        collection: collection,
-        issuer: Principal(name: issuer.principal.name, scopes: [.read], visibility: visibility))
+    guard let collection = signature.collection.map({ LocalIdentifier($0) }) else {
+      return grant(Principal(name: principalName, scopes: [.read], visibility: visibility))
     }
-    return grant(.collections([collection]), condition)
+    return grant(
+      Principal(
+        name: principalName, scopes: [.read], visibility: .collections([collection]),
+        issuer: visibility == .everything ? nil : visibility))
   }
 
   /// The active token that issued a signature; `nil`: the operator.

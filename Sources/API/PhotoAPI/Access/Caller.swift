@@ -13,8 +13,6 @@ struct Caller: Sendable {
   let expires: Int64?
   /// The identifier of the caller's token.
   let token: String?
-  /// A check to do first: that the issuer of a signed URL still sees the signed collection.
-  let condition: Grant.Condition?
 
   /// Whether the caller is unknown: without a credential, and not the local administrator.
   var isAnonymous: Bool { credential == .none && principal.name == Principal.anonymous.name }
@@ -23,7 +21,7 @@ struct Caller: Sendable {
   init(withoutCredential principal: Principal) {
     self.principal = principal
     (credential, accessClass) = (.none, .everyone)
-    (expires, token, condition) = (nil, nil, nil)
+    (expires, token) = (nil, nil)
   }
 
   init(_ grant: Grant, _ credential: Credential) {
@@ -32,15 +30,12 @@ struct Caller: Sendable {
     accessClass = grant.accessClass
     expires = grant.expires
     token = grant.token
-    condition = grant.condition
   }
 
   /// The same caller without a scope.
   func without(_ scope: Scope) -> Caller {
     var caller = self
-    caller.principal = Principal(
-      name: principal.name, scopes: principal.scopes.subtracting([scope]), visibility: principal.visibility)
-    caller.principal.namesNeedScope = principal.namesNeedScope
+    caller.principal = principal.without(scope)
     return caller
   }
 

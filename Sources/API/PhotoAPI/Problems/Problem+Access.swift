@@ -29,6 +29,9 @@ extension Problem {
       fields: ["Retry-After": String(seconds)])
   }
 
+  /// The limited issuer of a signed album no longer sees the album.
+  static let issuerLostAccess = Problem(.revoked, .signature)
+
   init(_ refusal: CredentialError, _ credential: Caller.Credential) {
     if credential == .signature {
       let detail =

@@ -60,6 +60,7 @@ extension Problem {
         "The cursor was issued for another query or order, or not by this daemon. Start again without it.",
         parameter: "cursor")
     case .noSuchCollection: self = .collectionNotFound
+    case .issuerLostAccess: self = .issuerLostAccess
     case .queryTooExpensive:
       self.init(
         503, "query-too-expensive", "The query is too expensive",

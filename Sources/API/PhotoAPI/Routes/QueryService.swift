@@ -44,7 +44,7 @@ struct QueryService: Sendable {
       logger.warning("catalogue busy", metadata: ["error": "\(reason)"])
     case .storageFailed(let fault, let reason):
       logger.error("catalogue failed", metadata: ["error": "\(reason)", "fault": "\(fault)"])
-    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset: break
+    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset, .issuerLostAccess: break
     }
   }
 

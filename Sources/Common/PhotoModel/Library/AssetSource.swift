@@ -25,6 +25,8 @@ package enum AssetSourceError: Error, Sendable, Equatable, CustomStringConvertib
   case tooManyAssets(limit: Int)
   /// No such asset, or none that the principal may see.
   case noSuchAsset(LocalIdentifier)
+  /// The principal has a signed album whose issuer no longer sees the album: ``Principal/issuer``.
+  case issuerLostAccess
   /// The catalogue failed; the text is for the log.
   case catalogueFailed(String)
   /// The catalogue failed because of its disk; the text is for the log.
@@ -38,6 +40,7 @@ package enum AssetSourceError: Error, Sendable, Equatable, CustomStringConvertib
     case .queryTooExpensive: "the query exceeded its deadline"
     case .tooManyAssets(let limit): "the result has more than \(limit) assets"
     case .noSuchAsset(let identifier): "there is no asset \(identifier.rawValue)"
+    case .issuerLostAccess: "the issuer of the signed album no longer sees it"
     case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
     case .storageFailed(let fault, let detail): "\(fault) (\(detail))"
     }

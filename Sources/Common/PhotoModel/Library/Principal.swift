@@ -31,15 +31,21 @@ package enum Visibility: Sendable, Hashable {
 package struct Principal: Sendable, Hashable {
   /// The owner name: two requests with the same name belong to the same caller.
   package let name: String
-  package let scopes: Set<Scope>
+  package private(set) var scopes: Set<Scope>
   package let visibility: Visibility
+  /// For a signed album whose issuer sees only a part of the library: that part. The principal can read nothing while
+  /// the part lacks one of the collections that the principal sees.
+  package let issuer: Visibility?
   /// Whether the library hides the names of people from callers without the scope `people`.
   package var namesNeedScope = false
 
-  package init(name: String, scopes: Set<Scope>, visibility: Visibility = .everything) {
+  package init(
+    name: String, scopes: Set<Scope>, visibility: Visibility = .everything, issuer: Visibility? = nil
+  ) {
     self.name = name
     self.scopes = scopes
     self.visibility = visibility
+    self.issuer = issuer
   }
 
   /// The user at this machine: a loopback peer without forwarding.
@@ -53,6 +59,13 @@ package struct Principal: Sendable, Hashable {
   package var seeingEverything: Principal {
     var principal = Principal(name: name, scopes: scopes)
     principal.namesNeedScope = namesNeedScope
+    return principal
+  }
+
+  /// The same principal without a scope.
+  package func without(_ scope: Scope) -> Principal {
+    var principal = self
+    principal.scopes.remove(scope)
     return principal
   }
 

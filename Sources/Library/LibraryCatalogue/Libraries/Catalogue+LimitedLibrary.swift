@@ -11,35 +11,45 @@ extension Catalogue {
   /// Days without a read after which a limited library is deleted. The next read creates it again.
   private static let limitedLibraryLifetimeDays: Int64 = 30
 
-  /// Whether this process knows that the library of a principal exists.
+  /// Whether this process knows that the library of a principal exists, and that of its issuer.
   package func hasPreparedLibrary(of principal: Principal) -> Bool {
-    principal.visibility == .everything || limitedUsage.isPrepared(principal.visibility)
+    limitedUsage.isPrepared(principal.visibility) && principal.issuer.map(limitedUsage.isPrepared) ?? true
   }
 
   /// Creates the library of a principal if it does not exist: a row for each asset in the granted collections.
+  /// The same for the library of its issuer.
   package func prepareLibrary(of principal: Principal) throws(AssetSourceError) {
-    try read(for: principal) { _, _ in }
+    do throws(AssetSourceError) {
+      try read(for: principal) { _, _ in }
+    } catch {
+      // Both libraries exist: that of the issuer lacks the album.
+      guard error == .issuerLostAccess else { throw error }
+    }
     limitedUsage.notePrepared(principal.visibility)
+    if let issuer = principal.issuer { limitedUsage.notePrepared(issuer) }
   }
 
   /// Reads the library that a principal can see. The first read with a set of granted collections creates it.
   ///
-  /// - Throws: ``AssetSourceError/queryTooExpensive`` if the deadline passes first.
+  /// - Throws: ``AssetSourceError/queryTooExpensive`` if the deadline passes first, and
+  ///   ``AssetSourceError/issuerLostAccess``.
   func read<Value>(
     for principal: Principal, before deadline: ContinuousClock.Instant? = nil,
     _ body: (Database, LibraryID) throws -> Value
   ) throws(AssetSourceError) -> Value {
     // The library may be pruned between its creation and the read, but not several times in a row.
     for _ in 0..<4 {
-      let read: (value: Value, library: LibraryID)? = try read { db in
-        guard let library = try LibraryID(of: principal, db) else { return nil }
-        return (try FetchDeadline.run(deadline, on: db) { try body(db, library) }, library)
+      let read: (value: Value, library: LibraryID, issuer: LibraryID?)? = try read { db in
+        guard let found = try LibraryID.find(for: principal, db) else { return nil }
+        return (try FetchDeadline.run(deadline, on: db) { try body(db, found.own) }, found.own, found.issuer)
       }
       if let read {
         if !read.library.isWhole { limitedUsage.note(read.library) }
+        if let issuer = read.issuer { limitedUsage.note(issuer) }
         return read.value
       }
       try LimitedLibraryCreation(principal.visibility, in: self)?.run()
+      if let issuer = principal.issuer { try LimitedLibraryCreation(issuer, in: self)?.run() }
     }
     throw .catalogueFailed("a limited library was deleted repeatedly before it could be read")
   }
@@ -78,7 +88,10 @@ final class LimitedLibraryUsage: Sendable {
 
   func notePrepared(_ visibility: Visibility) { state.withLock { _ = $0.prepared.insert(visibility) } }
 
-  func isPrepared(_ visibility: Visibility) -> Bool { state.withLock { $0.prepared.contains(visibility) } }
+  /// True for the whole library, which always exists.
+  func isPrepared(_ visibility: Visibility) -> Bool {
+    visibility == .everything || state.withLock { $0.prepared.contains(visibility) }
+  }
 
   /// Forgets which libraries were read, and which exist.
   func take() -> Set<LibraryID> {

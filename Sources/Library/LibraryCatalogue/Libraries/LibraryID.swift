@@ -16,11 +16,29 @@ struct LibraryID: Sendable, Hashable {
 
   init(row: Int64) { self.row = row }
 
-  /// The library that a principal can see, within one read. `nil` if its limited library has not been created yet.
+  /// The library that a principal can see, within one read. `nil` if its limited library, or that of its issuer, has
+  /// not been created yet.
   ///
   /// Each read looks it up by the digest of the granted collections. It is never cached, so it can't be stale.
+  ///
+  /// - Throws: ``AssetSourceError/issuerLostAccess``.
   init?(of principal: Principal, _ db: Database) throws {
-    guard let granted = principal.visibility.grantedDigest else {
+    guard let found = try Self.find(for: principal, db) else { return nil }
+    self = found.own
+  }
+
+  /// The library that a principal can see, and that of its issuer. The issuer is checked here, so that no read of a
+  /// signed album can see a state of the catalogue in which the issuer has lost the album.
+  static func find(for principal: Principal, _ db: Database) throws -> (own: LibraryID, issuer: LibraryID?)? {
+    guard let own = try LibraryID(of: principal.visibility, db) else { return nil }
+    guard let visibility = principal.issuer else { return (own, nil) }
+    guard let issuer = try LibraryID(of: visibility, db) else { return nil }
+    guard try issuer.containsGrants(of: own, db) else { throw AssetSourceError.issuerLostAccess }
+    return (own, issuer)
+  }
+
+  private init?(of visibility: Visibility, _ db: Database) throws {
+    guard let granted = visibility.grantedDigest else {
       self = .whole
       return
     }
@@ -59,6 +77,18 @@ struct LibraryID: Sendable, Hashable {
     try Int.fetchOne(
       db.cachedStatement(sql: "SELECT 1 FROM libraryCollection WHERE collection = ? AND library = ?"),
       arguments: [collection, row]) != nil
+  }
+
+  /// Whether this library has each collection that is granted to another library.
+  private func containsGrants(of other: LibraryID, _ db: Database) throws -> Bool {
+    try Int.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT 1 FROM libraryGrant INDEXED BY libraryGrantByLibrary
+          WHERE libraryGrant.library = ? AND NOT EXISTS (
+            SELECT 1 FROM libraryCollection INDEXED BY libraryCollectionByIdentifier
+            WHERE libraryCollection.library = ? AND libraryCollection.localIdentifier = libraryGrant.localIdentifier)
+          """), arguments: [other.row, row]) == nil
   }
 }
 
