@@ -182,6 +182,24 @@ struct LimitedAccessTests {
     #expect(differences.isEmpty)
   }
 
+  @Test("a response for a limited caller is prepared again after its unused library was deleted")
+  func deletedLibrary() throws {
+    let library = try SyntheticLibrary((1...4).map { SyntheticAsset(row: $0, date: $0 * 1000) })
+    _ = try library.makeAlbum("mine", [1, 2])
+    let catalogue = library.catalogue
+    let mine = Self.principal(granted: [LocalIdentifier("album-mine")], 0)
+    let asset = LocalIdentifier(library.assets[0].identifier)
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    func day(_ number: Int64) -> Timestamp { Timestamp(milliseconds: now + number * 86_400_000) }
+    #expect(try catalogue.asset(asset, for: mine) != nil)
+    try catalogue.pruneLimitedLibraries(now: day(1))
+    let generation = catalogue.generation(of: asset)
+    try catalogue.pruneLimitedLibraries(now: day(30))
+    #expect(catalogue.isCurrent(generation), "the library still exists")
+    try catalogue.pruneLimitedLibraries(now: day(32))
+    #expect(!catalogue.isCurrent(generation), "the history no longer has what leaves the library")
+  }
+
   // MARK: Creation
 
   @Test("changes between the transactions that create a limited library reach it", arguments: 0..<6)

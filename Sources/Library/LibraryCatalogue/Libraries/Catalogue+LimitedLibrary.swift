@@ -60,16 +60,33 @@ extension Catalogue {
     now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
   ) throws(AssetSourceError) {
     let used = limitedUsage.take()
-    let limit = now.milliseconds - Self.limitedLibraryLifetimeDays * CivilDate.millisecondsPerDay
-    let isNeeded = try read { db in
-      try !used.isEmpty
-        || Int.fetchOne(db, sql: "SELECT 1 FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit]) != nil
+    if !used.isEmpty {
+      try writeMaintenance { db in
+        let note = try db.makeStatement(sql: "UPDATE library SET usedDate = max(usedDate, ?) WHERE id = ?")
+        for library in used { try note.execute(arguments: [now.milliseconds, library.row]) }
+      }
     }
-    guard isNeeded else { return }
-    try writeMaintenance(isLarge: true) { db in
-      let note = try db.makeStatement(sql: "UPDATE library SET usedDate = max(usedDate, ?) WHERE id = ?")
-      for library in used { try note.execute(arguments: [now.milliseconds, library.row]) }
-      try db.execute(sql: "DELETE FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit])
+    let limit = now.milliseconds - Self.limitedLibraryLifetimeDays * CivilDate.millisecondsPerDay
+    let isAnyUnused = try read { db in
+      try Int.fetchOne(db, sql: "SELECT 1 FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit]) != nil
+    }
+    if isAnyUnused { try deleteLimitedLibraries(unusedSince: limit) }
+  }
+
+  /// - Parameter limit: milliseconds since 1970.
+  private func deleteLimitedLibraries(unusedSince limit: Int64) throws(AssetSourceError) {
+    do {
+      try pool.writeWithoutTransaction { db in
+        try Self.transaction(isLarge: true, db) { db in
+          try db.execute(sql: "DELETE FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit])
+        }
+        // The history will not list what leaves the deleted libraries from now on, so ``AssetGenerations`` can't end
+        // what was prepared for their callers asset by asset. No other write runs before this.
+        commits.increment()
+      }
+    } catch {
+      file.recordDamage(in: error, ofWrite: true)
+      throw Self.translated(error)
     }
   }
 }
