@@ -347,13 +347,17 @@ struct LimitedAccessTests {
   }
 }
 
-/// Runs an action before each write transaction of a catalogue, while it has no lock yet.
+/// Runs an action before each statement of a kind: by default before each write transaction of a catalogue, while it
+/// has no lock yet.
 final class TransactionHook: @unchecked Sendable {
   // Sendable because the test sets its field only while no transaction runs.
   var action: (() throws -> Void)?
+  private let prefix: String
+
+  init(before prefix: String = "BEGIN IMMEDIATE") { self.prefix = prefix }
 
   func began(_ sql: String) {
-    guard sql.hasPrefix("BEGIN IMMEDIATE"), let action else { return }
+    guard sql.hasPrefix(prefix), let action else { return }
     do { try action() } catch { Issue.record(error) }
   }
 }

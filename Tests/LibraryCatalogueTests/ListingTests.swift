@@ -2,6 +2,7 @@ import LibraryCatalogue
 import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
+import PhotoPredicate
 import Testing
 
 @Suite("Listing")
@@ -28,6 +29,28 @@ struct ListingTests {
         || (a.creationDate == b.creationDate && a.localIdentifier.rawValue < b.localIdentifier.rawValue)
     }
     #expect(isOrdered)
+  }
+
+  @Test(
+    "a page and its count are of one state, although assets are added meanwhile", arguments: [nil, "pixelWidth >= 0"])
+  func countOfPage(_ predicate: String?) throws {
+    let hook = TransactionHook(before: "SELECT")
+    let library = try SyntheticLibrary(
+      (1...9).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { hook.began($0) })
+    var fetch = AssetFetch()
+    fetch.predicate = try predicate.map { try FetchPredicate($0, schema: .asset, principal: .local) }
+    var request = FetchPageRequest(limit: 100)
+    request.includesCount = true
+    var last: Int64 = 9
+    hook.action = {
+      last += 1
+      try library.insert([SyntheticAsset(row: last, date: last * 1000)])
+    }
+    let page = try library.catalogue.assets(fetch, request, for: .local)
+    hook.action = nil
+    #expect(page.count == page.assets.count)
+    #expect(last > page.assets.count, "an asset was added after the state that was read")
+    #expect(try library.catalogue.assets(fetch, FetchPageRequest(limit: 1), for: .local).count == nil)
   }
 
   @Test("a forged cursor is refused", arguments: ["", "x", "AAAA", "MTIz"])

@@ -11,7 +11,6 @@ struct AssetListQuery: Sendable {
   /// The fetch. For a collection, its scope is set after the collection has been looked up.
   var fetch: AssetFetch
   let page: FetchPageRequest
-  let includesTotalCount: Bool
   /// The properties of objects; `nil`: all.
   let fields: AssetFields?
   /// The properties of columns.
@@ -30,8 +29,8 @@ struct AssetListQuery: Sendable {
     var page = FetchPageRequest(limit: 1, deadline: end)
     page.limit = try query.number("limit", in: sizes) ?? (layout == .columns ? sizes.upperBound : 100)
     page.cursor = query.cursor(tokens)
+    page.includesCount = try query.flag("count")
     self.page = page
-    includesTotalCount = try query.flag("count")
     let names = query.text("fields")
     fields = try (layout == .objects ? names : nil).map { text throws(Problem) in try AssetFields(text) }
     columns =
@@ -59,7 +58,7 @@ struct AssetListQuery: Sendable {
   /// Whether the request may scan every asset. It then runs on the fetch queue.
   func needsFullScan(for principal: Principal) -> Bool {
     let hasStoredCount = fetch.isUnfiltered && fetch.scope.hasStoredCount
-    return fetch.needsFullScan(for: principal) || (includesTotalCount || layout == .buckets) && !hasStoredCount
+    return fetch.needsFullScan(for: principal) || (page.includesCount || layout == .buckets) && !hasStoredCount
       || layout == .buckets && (fetch.scope != .library || fetch.fetchLimit != nil)
   }
 }

@@ -68,8 +68,7 @@ struct AssetRoutes: Sendable {
     let body = JSONBody.encode(
       Payload(
         changeToken: queries.tokens.text(of: page.changeToken),
-        assets: page.assets.map { queries.json($0, fields: query.fields) }, next: next,
-        count: try count(query, principal)))
+        assets: page.assets.map { queries.json($0, fields: query.fields) }, next: next, count: page.count))
     return QueryService.response(body, next: next, to: routed.request)
   }
 
@@ -105,13 +104,6 @@ struct AssetRoutes: Sendable {
         by: query.unit.rawValue, buckets: buckets.map { Payload.Bucket(date: $0.name, count: $0.count) },
         count: buckets.reduce(0) { $0 + $1.count }))
     return QueryService.response(body, to: routed.request)
-  }
-
-  private func count(_ query: AssetListQuery, _ principal: Principal) throws(Problem) -> Int? {
-    guard query.includesTotalCount else { return nil }
-    return try queries.run { library throws(AssetSourceError) in
-      try library.count(query.fetch, deadline: query.page.deadline, for: principal)
-    }
   }
 
   func get(

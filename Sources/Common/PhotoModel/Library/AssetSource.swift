@@ -5,11 +5,14 @@ package struct AssetPage: Sendable {
   package var nextCursor: PageCursor?
   /// The library state that the page was read from.
   package var changeToken: ChangeToken
+  /// The number of assets of the whole list in that state, if it was requested.
+  package var count: Int?
 
-  package init(assets: [Asset], nextCursor: PageCursor?, changeToken: ChangeToken) {
+  package init(assets: [Asset], nextCursor: PageCursor?, changeToken: ChangeToken, count: Int? = nil) {
     self.assets = assets
     self.nextCursor = nextCursor
     self.changeToken = changeToken
+    self.count = count
   }
 }
 

@@ -18,21 +18,23 @@ extension Catalogue {
     let end = try readPage(
       fetch, page, for: principal, columns: { _ in AssetRow.columns }, joins: AssetRow.primaryFile
     ) { row, _ in assets.append(try AssetRow.asset(row, for: principal)) }
-    return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
+    return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken, count: end.count)
   }
 
   /// Passes each row of a page to `take`, with the statement whose current row it is. Returns the cursor of the next
-  /// page and the change token of the state that was read.
+  /// page, and of the state that was read the change token and, if the page includes it, the count.
   ///
   /// - Parameter columns: returns the columns to read, given the table that has the columns of grids.
   func readPage(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, columns: (_ table: String) -> String,
     joins: String = "", _ take: (Row, Statement) throws -> Void
-  ) throws(AssetSourceError) -> (nextCursor: PageCursor?, changeToken: ChangeToken) {
+  ) throws(AssetSourceError) -> (nextCursor: PageCursor?, changeToken: ChangeToken, count: Int?) {
     try read(for: principal, before: page.deadline) { db, library in
       let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, albumTitles, db))
       let start = try page.cursor.map { try FetchCursor($0, of: plan) }
       let limit = start.limit(page.limit, of: fetch)
+      // Before the page's statement is prepared, which is valid until the next one is.
+      let count = try page.includesCount ? self.count(fetch, library, db) : nil
       // One extra row shows whether another page follows.
       let end = try lastDocument(plan, after: start?.values, limit: limit + 1, db)
       let statement = FetchStatement(
@@ -51,7 +53,7 @@ extension Catalogue {
         taken += 1
         if taken == limit { last = row.copy() }
       }
-      return (next, try Self.visibleToken(db, library, principal))
+      return (next, try Self.visibleToken(db, library, principal), count)
     }
   }
 
@@ -68,16 +70,18 @@ extension Catalogue {
   package func count(
     _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> Int {
-    let count = try read(for: principal, before: deadline) { db, library in
-      if fetch.isUnfiltered, let count = try Self.storedCount(fetch, library, db) { return count }
-      // Without ranking, which does not change the number of matches.
-      var fetch = fetch
-      fetch.search?.isByRelevance = false
-      let search = try SearchAccess(fetch, in: library, albumTitles, db)
-      let statement = FetchStatement(counting: FetchPlan(fetch, in: library, search: search))
-      return try Int.fetchOne(statement.prepared(db, in: statements)) ?? 0
-    }
-    return min(count, fetch.fetchLimit ?? .max)
+    try read(for: principal, before: deadline) { db, library in try count(fetch, library, db) }
+  }
+
+  private func count(_ fetch: AssetFetch, _ library: LibraryID, _ db: Database) throws -> Int {
+    let limit = fetch.fetchLimit ?? .max
+    if fetch.isUnfiltered, let count = try Self.storedCount(fetch, library, db) { return min(count, limit) }
+    // Without ranking, which does not change the number of matches.
+    var fetch = fetch
+    fetch.search?.isByRelevance = false
+    let search = try SearchAccess(fetch, in: library, albumTitles, db)
+    let statement = FetchStatement(counting: FetchPlan(fetch, in: library, search: search))
+    return min(try Int.fetchOne(statement.prepared(db, in: statements)) ?? 0, limit)
   }
 
   /// The row numbers of all assets of a fetch, in its order, for a fetch result, which relies on row numbers never

@@ -7,6 +7,8 @@ package struct FetchPageRequest: Sendable, Hashable {
   /// The cursor that the previous page returned.
   package var cursor: PageCursor?
   package var deadline: ContinuousClock.Instant?
+  /// Whether the page also has the number of assets of the whole fetch.
+  package var includesCount = false
 
   package init(limit: Int, cursor: PageCursor? = nil, deadline: ContinuousClock.Instant? = nil) {
     self.limit = limit
