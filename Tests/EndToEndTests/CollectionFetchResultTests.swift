@@ -195,8 +195,11 @@ struct CollectionFetchResultTests {
     }
     #expect(try daemon.get("/v1/collections/\(list)").json["subtype"] as? String == "folderTransient")
     #expect(try daemon.get("/v1/collections/\(list)/assets").status == 404, "it lists no assets")
+    func count() throws -> Int? { try daemon.get("/v1/collections/\(list)").json["estimatedCollectionCount"] as? Int }
+    #expect(try count() == 3)
     _ = try Self.perform(daemon, #"{"type": "deleteCollection", "collection": "album-0"}"#, fields: [])
     #expect(try children(path).names == ["album-2", "album-1"])
+    #expect(try count() == 2, "as many as it lists")
     let album = try #require(
       try daemon.post("/v1/transientCollections", #"{"assets": []}"#).json["localIdentifier"] as? String)
     #expect(try daemon.get("/v1/collections/\(album)/collections").status == 404, "it lists no collections")

@@ -5,6 +5,9 @@ import PhotoModel
 
 /// `GET /v1/collections`, `/v1/collections/{id}` and `/v1/collections/{id}/collections`.
 struct CollectionRoutes: Sendable {
+  /// The members of a longer transient list are looked up on the fetch queue.
+  private static let shortListLimit = 1000
+
   let queries: QueryService
 
   init(queries: QueryService) { self.queries = queries }
@@ -75,12 +78,19 @@ struct CollectionRoutes: Sendable {
     let wanted = try Self.query(routed.target)
     let end = queries.deadline
     let transient = queries.transientCollection(identifier, principal)
-    let isLong = transient?.fetch(wanted).needsFullScan(for: principal) ?? false
+    let members = transient?.collections
+    let isLong =
+      transient?.fetch(wanted).needsFullScan(for: principal) ?? false || (members?.count ?? 0) > Self.shortListLimit
     try routed.respond(on: isLong ? queries.fetches : queries.lookups) { () throws(Problem) in
-      let found: AssetCollection?
+      var found: AssetCollection?
       if let transient {
         let summary = try queries.summary(of: transient, wanted, until: end, principal)
         found = AssetCollection(transient, identifier, summary)
+        if let members {
+          found?.estimatedCollectionCount = try queries.run { library throws(AssetSourceError) in
+            try library.collectionCount(among: members, wanted, deadline: end, for: principal)
+          }
+        }
       } else {
         found = try queries.run { library throws(AssetSourceError) in
           try library.collection(identifier, wanted, for: principal)

@@ -174,6 +174,7 @@ extension QueryService {
 }
 
 extension AssetCollection {
+  /// Its number of collections is the length of the list, whose members may no longer exist.
   init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier, _ summary: FetchSummary) {
     let isList = transient.collections != nil
     self.init(

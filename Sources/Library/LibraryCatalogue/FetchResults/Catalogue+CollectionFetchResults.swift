@@ -102,6 +102,22 @@ extension Catalogue {
     }
   }
 
+  /// The number of collections in a list whose members are given, without those that no longer exist.
+  package func collectionCount(
+    among identifiers: [LocalIdentifier], _ query: CollectionQuery, deadline: ContinuousClock.Instant?,
+    for principal: Principal
+  ) throws(AssetSourceError) -> Int {
+    try read(for: principal, before: deadline) { db, library in
+      let reader = CollectionReader(db, query, principal, library)
+      var count = 0
+      for identifier in identifiers {
+        if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
+        if try reader.exists(identifier) { count += 1 }
+      }
+      return count
+    }
+  }
+
   /// `nil` if there are more than `limit`.
   private static func members(
     of fetch: CollectionFetch, atMost limit: Int, _ deadline: ContinuousClock.Instant?, for principal: Principal,
