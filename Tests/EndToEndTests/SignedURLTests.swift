@@ -213,12 +213,12 @@ struct SignedURLTests {
   func losingIssuer() throws {
     let (daemon, inside, _) = try CredentialTests.daemon()
     let writer = [TestDaemon.bearer(try daemon.makeToken("read,write"))]
-    func change(_ entry: String) throws -> [String: Any] {
+    @Sendable func change(_ entry: String) throws -> [String: Any] {
       let answer = try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}", writer)
       try #require(answer.status == 200, "\(answer.json)")
       return answer.json["created"] as? [String: Any] ?? [:]
     }
-    func move(to parent: String) throws {
+    @Sendable func move(to parent: String) throws {
       _ = try change(#"{"type": "moveCollections", "parent": \#(parent), "collections": ["album"], "index": 0}"#)
     }
     let made = try change(#"{"type": "createFolder", "title": "Folder", "placeholder": "$f"}"#)
@@ -234,7 +234,9 @@ struct SignedURLTests {
       #expect(try daemon.get(image).status == 200)
       #expect(try daemon.get(list).status == 200)
       // A prepared response is for one value of Accept, so each of these requests takes the whole path.
-      func accept(_ client: Int, _ number: Int) -> String { "Accept: image/jpeg, x/r\(round)c\(client)n\(number)" }
+      @Sendable func accept(_ client: Int, _ number: Int) -> String {
+        "Accept: image/jpeg, x/r\(round)c\(client)n\(number)"
+      }
       DispatchQueue.concurrentPerform(iterations: clients + 1) { client in
         do {
           if client == clients { return try move(to: "null") }
