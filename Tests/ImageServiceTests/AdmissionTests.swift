@@ -1,3 +1,4 @@
+import Dispatch
 import ImageService
 import PhotoFixtures
 import PhotoModel
@@ -157,6 +158,31 @@ struct AdmissionTests {
     harness.manager.cancel(urgent)
     harness.unblockRenderLane()
     #expect(await log.lines(3) == ["cancelled", "final 1", "final 0"])
+  }
+
+  @Test("a job that a task joins while another one leaves has the priority of those that remain")
+  func priorityOfRemainingTasks() async throws {
+    let harness = ImageManagerHarness()
+    let asset = harness.originals.add(Self.picture)
+    harness.blockRenderLane()
+    _ = harness.request(asset, named: "window", priority: .preheat) { _ in }
+    try await harness.untilQueued(1)
+    // Chance decides how the threads overlap, so there are many rounds.
+    for _ in 0..<2000 {
+      let leaving = harness.request(asset, named: "leaving") { _ in }
+      DispatchQueue.concurrentPerform(iterations: 2) { thread in
+        if thread == 0 {
+          harness.manager.cancel(leaving)
+        } else {
+          _ = harness.request(asset, named: "joining") { _ in }
+        }
+      }
+      try #require(harness.renderLane.waitingCounts == (interactive: 1, background: 0))
+      #expect(harness.manager.cancelRequest("joining", owner: "me"))
+      try #require(harness.renderLane.waitingCounts == (interactive: 0, background: 1))
+    }
+    harness.unblockRenderLane()
+    try await harness.untilIdle()
   }
 
   @Test("batches wait in turn for requests of their caller, and not for those of others")

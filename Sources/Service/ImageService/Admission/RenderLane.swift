@@ -183,17 +183,23 @@ package final class RenderLane: Sendable {
 
   /// Changes the priority of waiting work; its age is kept. Has no effect on work that has started.
   package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
-    state.withLock { state in
-      guard let old = state.entries[ticket.number]?.priority, old != priority else { return }
-      state.move(ticket.number) { $0.priority = priority }
-    }
-    admit()
+    changePriority(to: priority, of: ticket) { $0 != priority }
   }
 
   /// Raises the priority of waiting work; never lowers it.
   func raisePriority(to priority: ImagePriority, of ticket: Ticket) {
-    let isLower = state.withLock { state in state.entries[ticket.number].map { $0.priority < priority } ?? false }
-    if isLower { setPriority(priority, of: ticket) }
+    changePriority(to: priority, of: ticket) { $0 < priority }
+  }
+
+  /// - Parameter isReplaced: whether the new priority takes the place of this one. Called with the lock held.
+  private func changePriority(
+    to priority: ImagePriority, of ticket: Ticket, where isReplaced: (ImagePriority) -> Bool
+  ) {
+    state.withLock { state in
+      guard let old = state.entries[ticket.number]?.priority, isReplaced(old) else { return }
+      state.move(ticket.number) { $0.priority = priority }
+    }
+    admit()
   }
 
   /// Removes work from the queue. Returns false if the work has started or was already withdrawn.

@@ -78,7 +78,11 @@ extension ImagePipeline {
       let frame = renderer.optionalFrame(plan, from: source, attributes, stop: job.stop)
       if let frame = frame.flatMap(cache.reservingMemory) { delivery.deliver(degraded: frame.inCloud, job) }
     }
-    if jobs.earlyFrameQueued(job, ticket) { shareTurn(ticket, of: job) } else { renderLane.withdraw(ticket) }
+    // Tasks may have joined or left before the ticket was recorded.
+    guard jobs.earlyFrameQueued(job, ticket), delivery.applyPriority(of: job) else {
+      return _ = renderLane.withdraw(ticket)
+    }
+    shareTurn(ticket, of: job)
   }
 
   // MARK: Final frames

@@ -119,10 +119,8 @@ package final class ImagePipeline: Sendable {
   func leave(_ task: ImageTask, isExpired: Bool = false) -> Bool { delivery.leave(task, isExpired: isExpired) }
 
   private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsDegradedFrame: Bool) {
-    if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {
-      renderLane.setPriority(priority, of: ticket)
-      renderLane.share(ticket, with: task.caller)
-    }
+    delivery.applyPriority(of: job)
+    if let ticket = jobs.ticketAndPriority(of: job)?.ticket { renderLane.share(ticket, with: task.caller) }
     // A tile pass and an early render work for several jobs, so their tickets are not in the job table.
     if let pass = tilePasses.ticket(of: job) { prioritize(pass, for: job) }
     if let slice = earlyRenders.render(of: job)?.slice { prioritize(slice, for: job) }
@@ -279,8 +277,7 @@ package final class ImagePipeline: Sendable {
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
     // The job may have been cancelled or may have changed its priority before `submit`: apply that now.
-    guard let current = jobs.priority(of: job) else { return _ = renderLane.withdraw(ticket) }
-    if current != priority { renderLane.setPriority(current, of: ticket) }
+    guard delivery.applyPriority(of: job) else { return _ = renderLane.withdraw(ticket) }
     shareTurn(ticket, of: job)
   }
 

@@ -1,6 +1,7 @@
 import Telemetry
 
-/// Hands the frames and errors of a job to the tasks that wait for it. Calls handlers, but never with a lock held.
+/// Hands the frames and errors of a job to the tasks that wait for it, and gives its render their priority. Calls
+/// handlers, but never with a lock held.
 struct JobDelivery: Sendable {
   let jobs: JobTable
   let renderLane: RenderLane
@@ -43,8 +44,8 @@ struct JobDelivery: Sendable {
   @discardableResult
   func leave(_ task: ImageTask, isExpired: Bool = false) -> Bool {
     switch jobs.leave(task) {
-    case .stillNeeded(let ticket, let priority):
-      if let ticket { renderLane.setPriority(priority, of: ticket) }
+    case .stillNeeded(let job):
+      applyPriority(of: job)
       return false
     case .cancelled(let ticket, let wait, let isRendering):
       if let ticket { renderLane.withdraw(ticket) }
@@ -54,5 +55,20 @@ struct JobDelivery: Sendable {
       return isRendering
     case .notFound: return false
     }
+  }
+
+  /// Gives a job's waiting render the priority of the tasks that wait for it. Call it after each change of the tasks,
+  /// and after the render was submitted. Returns false if the job has ended.
+  @discardableResult
+  func applyPriority(of job: RenderJob) -> Bool {
+    var applied: ImagePriority?
+    // The priority is read under one lock and set under another, so a thread may set one that is out of date by then.
+    // It reads again afterwards: whichever thread sets a priority last leaves the current one.
+    while let (ticket, priority) = jobs.ticketAndPriority(of: job) {
+      guard let ticket, priority != applied else { return true }
+      renderLane.setPriority(priority, of: ticket)
+      applied = priority
+    }
+    return false
   }
 }

@@ -188,8 +188,8 @@ final class JobTable: Sendable {
   }
 
   enum LeaveResult {
-    /// Other tasks remain. The priority is now theirs: the same as before, or lower.
-    case stillNeeded(RenderLane.Ticket?, ImagePriority)
+    /// Other tasks of the job remain. Its priority is now theirs: the same as before, or lower.
+    case stillNeeded(RenderJob)
     /// It was the last task: the job's stop flag is raised, and the job is out of the table. It may still be in a
     /// queue.
     case cancelled(RenderLane.Ticket?, RemoteWait?, isRendering: Bool)
@@ -202,7 +202,7 @@ final class JobTable: Sendable {
       guard let index = state.records[key]?.tasks.firstIndex(where: { $0 === task }) else { return .notFound }
       state.records[key]?.tasks.remove(at: index)
       guard let record = state.records[key] else { return .notFound }
-      guard record.tasks.isEmpty else { return .stillNeeded(record.ticket, record.priority) }
+      guard record.tasks.isEmpty else { return .stillNeeded(record.job) }
       record.job.stop.raise()
       _ = state.remove(key)
       // A tile pass continues without the job.
