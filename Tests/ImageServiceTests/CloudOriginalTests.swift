@@ -91,6 +91,22 @@ struct CloudOriginalTests {
     #expect(harness.manager.activeRequests(owner: nil).isEmpty)
   }
 
+  @Test func `A download that becomes urgent while it begins stays urgent`() async throws {
+    let log = EventLog()
+    cloud.gate.shut()
+    _ = request("a", allowsNetwork: true, priority: .preheat, log)
+    await cloud.gate.waitUntilBlocked()
+    _ = request("b", allowsNetwork: true, log)
+    let waits = try await cloud.waits(2)
+    #expect(!waits[0].isUrgent && waits[1].isUrgent)
+    cloud.gate.open()
+    try await eventually { waits[0].isCancelled || waits[1].isCancelled }
+    #expect(!waits[1].isCancelled)
+    waits[1].ended(.success(try cloud.file(Self.picture)))
+    let ends = [await log.next(), await log.next()]
+    #expect(Set(ends) == ["a final network", "b final network"])
+  }
+
   @Test func `A request that waits for a download fails at its deadline as a download that timed out`() async throws {
     let log = EventLog()
     _ = request("a", allowsNetwork: true, log)

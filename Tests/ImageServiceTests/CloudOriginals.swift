@@ -25,6 +25,8 @@ final class CloudOriginals: OriginalDownloader {
     func expire() { isOverdue.store(true, ordering: .relaxed) }
   }
 
+  /// Passed before a wait that is not urgent is returned.
+  let gate = Gate()
   private let folder: LibraryFolder
   private let path: String
   private let waits = Mutex<[Wait]>([])
@@ -50,6 +52,7 @@ final class CloudOriginals: OriginalDownloader {
   ) -> any OriginalWait {
     let wait = Wait(isUrgent, onBytes, ended)
     waits.withLock { $0.append(wait) }
+    if !isUrgent { gate.pass() }
     return wait
   }
 

@@ -34,7 +34,8 @@ extension ImagePipeline {
     let wait = downloader.download(
       job.asset.original, isUrgent: isUrgent, onBytes: { [self] source in bytesArrived(source, job) }
     ) { [self] result in originalDownloaded(result, job) }
-    jobs.waitBegan(job, RemoteWait(cancel: wait.cancel, expire: wait.expire), .downloading)?.cancel()
+    let remoteWait = RemoteWait(cancel: wait.cancel, expire: wait.expire)
+    jobs.waitBegan(job, remoteWait, .downloading, isUrgent: isUrgent)?.cancel()
   }
 
   /// Ends a task that may not use the network, whose job waits for a download.

@@ -56,12 +56,16 @@ extension JobTable {
   }
 
   /// Records what the job waits for. Returns a wait to cancel: the job's earlier one, or this one if the job no longer
-  /// waits.
+  /// waits, or if an urgent download has begun since this one did.
   ///
-  /// - Parameter stage: the stage in which it waits.
-  func waitBegan(_ job: RenderJob, _ wait: RemoteWait, _ stage: JobStage) -> RemoteWait? {
+  /// - Parameters:
+  ///   - stage: the stage in which it waits.
+  ///   - isUrgent: it is an urgent download.
+  func waitBegan(_ job: RenderJob, _ wait: RemoteWait, _ stage: JobStage, isUrgent: Bool = false) -> RemoteWait? {
     state.withLock { state in
       guard let record = state.record(of: job), record.stage == stage else { return wait }
+      // A download keeps the priority of its most urgent wait, so the urgent wait must not be cancelled.
+      if record.isDownloadUrgent, record.wait != nil, !isUrgent { return wait }
       state.records[job.key]?.wait = wait
       return record.wait
     }
