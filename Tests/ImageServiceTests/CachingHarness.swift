@@ -19,6 +19,8 @@ final class EditableLibrary: AssetSource {
     var lookups = 0
     /// How many assets were looked up, by name or by position.
     var lookedUp = 0
+    /// How many of the next lookups by position fail.
+    var failures = 0
 
     mutating func touch(_ name: LocalIdentifier) {
       generation += 1
@@ -102,12 +104,23 @@ final class EditableLibrary: AssetSource {
   }
 
   /// A list with assets at some of its positions.
-  func assets(at rows: [Int]) -> [Asset?] {
-    state.withLock { state in
+  func assets(at rows: [Int]) throws(AssetSourceError) -> [Asset?] {
+    let assets = state.withLock { state -> [Asset?]? in
+      if state.failures > 0 {
+        state.failures -= 1
+        return nil
+      }
       state.lookedUp += rows.count
       return rows.map { state.assets[names[$0]] }
     }
+    guard let assets else { throw .catalogueFailed("busy") }
+    return assets
   }
+
+  /// How many lookups by position will fail.
+  var failures: Int { state.withLock { $0.failures } }
+
+  func failNextLookups(_ count: Int) { state.withLock { $0.failures = count } }
 
   func assets(after cursor: PageCursor?, limit: Int) -> AssetPage {
     AssetPage(assets: [], nextCursor: nil, changeToken: ChangeToken(1))
@@ -127,7 +140,7 @@ struct RowSource: PreheatSource {
   var count: Int { library.names.count }
   var isAvailable: Bool { true }
   var isCurrent: Bool { true }
-  func assets(at positions: [Int]) -> [Asset?] { library.assets(at: positions) }
+  func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] { try library.assets(at: positions) }
   func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .unchanged(self) }
 }
 
@@ -179,7 +192,9 @@ final class ChangingList: Sendable {
     var isAvailable: Bool { list.state.withLock { $0.isAvailable } }
     var isCurrent: Bool { list.state.withLock { $0.version } == number }
 
-    func assets(at positions: [Int]) -> [Asset?] { list.library.assets(at: positions.map { rows[$0] }) }
+    func assets(at positions: [Int]) throws(AssetSourceError) -> [Asset?] {
+      try list.library.assets(at: positions.map { rows[$0] })
+    }
 
     func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange {
       let now = list.source

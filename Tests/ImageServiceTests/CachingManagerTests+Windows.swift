@@ -124,6 +124,23 @@ extension CachingManagerTests {
     #expect(harness.managers.all(of: CachingHarness.owner)[0].window?.quality == .high)
   }
 
+  @Test("a window whose assets could not be looked up when it came to rest is prepared a second later")
+  func failedLookup() async throws {
+    let harness = CachingHarness(100, Self.steady)
+    _ = try harness.move(0..<10)
+    try await harness.untilQuiet()
+    harness.advance(by: .seconds(5))
+    // The jump is taken for a fling, so positions are looked up when the window has come to rest.
+    _ = try harness.move(60..<70)
+    harness.library.failNextLookups(1)
+    harness.advance(by: .seconds(1))
+    try await harness.untilQuiet()
+    #expect(harness.library.failures == 0 && harness.pinned().isDisjoint(with: 60..<70))
+    harness.managers.tick()
+    try await harness.untilQuiet()
+    #expect(harness.pinned() == Set(55..<75))
+  }
+
   @Test("without high quality, only cheap frames are prepared")
   func reduced() async throws {
     let harness = CachingHarness()

@@ -108,9 +108,10 @@ extension CachingManagerRegistry {
       let assets = loggingFailure { () throws(CachingError) in
         try mappingErrors { () throws(AssetSourceError) in try source.assets(at: missing) }
       }
-      guard let assets else { return }
       queue.async { [self] in
         guard let manager = managers[managerKey], manager.instanceID == instanceID else { return }
+        // Retried in a second.
+        guard let assets else { return manager.needsRefresh = true }
         assetsLookedUp(assets, at: missing, of: source, generation, in: manager)
       }
     }
