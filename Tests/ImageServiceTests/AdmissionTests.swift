@@ -207,6 +207,11 @@ struct AdmissionTests {
     manager.cancel(tasks[1])
     #expect(await log.lines(2) == ["third", "fourth"])
     #expect(!waits("fifth", "a"))
+    // A batch may request a refused frame again, so only the end of its attempts is a failure.
+    func failures() -> Double { harness.metric(#"photod_image_failures_total{reason="overloaded"}"#) ?? 0 }
+    #expect(failures() == 0)
+    manager.refusalWasFinal()
+    #expect(failures() == 1)
   }
 
   @Test("a render that can never fit is refused with its size and the budget")

@@ -162,16 +162,18 @@ package final class ImageManager: Sendable {
 
   /// For a batch of which a queue has refused a frame, with ``RequestContext/retriesWhenFull``: calls `wake` once when
   /// a request of the caller has ended. The caller's batches are woken in turn. Returns false if the caller has no
-  /// active request: other callers hold all places, and the frame counts as failed.
+  /// active request: other callers hold all places, unless the caller's last request has ended since the refusal.
   ///
   /// - Parameters:
   ///   - context: that of ``batchBegan(_:cancel:)``.
   ///   - wake: called from any thread, without a lock held.
   package func awaitRequestEnd(_ context: RequestContext, wake: @escaping @Sendable () -> Void) -> Bool {
-    if requests.awaitEnd(owner: context.caller, requestID: context.requestID, wake: wake) { return true }
-    pipeline.metrics.failed(.queueFull)
-    return false
+    requests.awaitEnd(owner: context.caller, requestID: context.requestID, wake: wake)
   }
+
+  /// Counts a frame that a queue has refused, with ``RequestContext/retriesWhenFull``, as failed: it is not requested
+  /// again.
+  package func refusalWasFinal() { pipeline.metrics.failed(.queueFull) }
 
   /// The batch has ended: its ID no longer cancels it.
   package func batchEnded(_ context: RequestContext) {

@@ -24,6 +24,9 @@ final class BatchDelivery: Sendable {
     let location: String
     /// Its `ifNoneMatch` is `*`: if the frame has an entity tag, its part is a 304.
     let matchesAny: Bool
+    /// A queue refused it, and the caller then had no request to wait for. So it is requested for the last time, unless
+    /// the caller has a request by then.
+    var isLastAttempt = false
   }
 
   enum Entry: Sendable {
@@ -212,15 +215,19 @@ final class BatchDelivery: Sendable {
     schedulePump()
   }
 
-  /// Puts a frame that found no place in a queue first among the waiting ones, until a request of the caller ends.
-  /// Returns false if it fails: the batch has been closed or cancelled, or only other callers hold the places.
+  /// Puts a frame that found no place in a queue first among the waiting ones, until a request of the caller ends. If
+  /// the caller has none, it may have ended after the refusal, so the frame is requested once more at once.
+  ///
+  /// Returns false if the frame fails: the batch has been closed or cancelled, or only other callers hold the places.
   private func holdBack(_ frame: Frame) -> Bool {
     let isWaiting = state.withLock { state in
       guard !state.isClosed, !state.isCancelled else { return false }
       state.tasks[frame.index] = nil
       // Before the wait begins, because it may end at once.
       state.isHeldBack = true
-      state.waiting.insert(frame, at: state.waiting.startIndex)
+      var waiting = frame
+      waiting.isLastAttempt = false
+      state.waiting.insert(waiting, at: state.waiting.startIndex)
       return true
     }
     guard isWaiting else { return false }
@@ -228,9 +235,10 @@ final class BatchDelivery: Sendable {
     let fails = state.withLock { state in
       // A cancellation may have taken it, or an earlier wait of the batch may have ended and requested it again.
       guard let index = state.waiting.firstIndex(where: { $0.index == frame.index }) else { return false }
-      state.waiting.remove(at: index)
-      return true
+      if frame.isLastAttempt { state.waiting.remove(at: index) } else { state.waiting[index].isLastAttempt = true }
+      return frame.isLastAttempt
     }
+    if fails { images.refusalWasFinal() }
     resume()
     return !fails
   }
