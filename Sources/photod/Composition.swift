@@ -142,7 +142,7 @@ struct Composition: Sendable {
     let frameResponses = FrameResponses(capacity: settings.cache.frameBytes / FrameResponses.frameBytesPerResponse)
     let cache = FrameCache(
       capacityBytes: settings.cache.frameBytes, pinnedCapacityBytes: settings.cache.pinnedBytes,
-      onEvict: frameResponses.framesWereEvicted)
+      onEvict: frameResponses.removeResponses(madeFrom:))
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
     decoders.register(in: metrics)

@@ -127,7 +127,7 @@ package final class PhotoAPI: Sendable {
     batch = BatchRoute(
       queries: queries, images: images, presets: options.presets, raws: raws, upgrades: upgrades, queue: queues.batches,
       logger: logger)
-    upgrades.observe { [cache = frameResponses.cache] replaced in cache.framesWereEvicted([replaced]) }
+    upgrades.observe { [cache = frameResponses.cache] replaced in cache.removeResponses(madeFrom: [replaced]) }
     requests = RequestRoutes(images: images)
     collections = CollectionRoutes(queries: queries)
     transientCollections = TransientCollectionRoutes(queries: queries)

@@ -11,5 +11,5 @@ package struct FrameResponses: Sendable {
   /// - Parameter capacity: maximum number of cached responses. Each takes up to 3 KB in addition to its frame.
   package init(capacity: Int) { cache = ResponseCache(capacity: capacity) }
 
-  package func framesWereEvicted(_ frames: [CachedFrame]) { cache.framesWereEvicted(frames) }
+  package func removeResponses(madeFrom frames: [CachedFrame]) { cache.removeResponses(madeFrom: frames) }
 }

@@ -180,8 +180,8 @@ final class ResponseCache: Sendable {
     }
   }
 
-  /// Removes all entries of frames that the frame cache evicted.
-  func framesWereEvicted(_ frames: [CachedFrame]) {
+  /// Removes all entries of frames that the frame cache evicted, or that smaller encodings have replaced.
+  func removeResponses(madeFrom frames: [CachedFrame]) {
     for frame in frames {
       state.withLock { state in
         for entry in state.byFrame[ObjectIdentifier(frame)] ?? [] { state.remove(entry) }

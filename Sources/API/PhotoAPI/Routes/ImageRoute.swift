@@ -243,7 +243,7 @@ struct ImageRoute: Sendable {
         cached, in: image.form, headers: image.headers, caller: caller, generation: generation, head, reply)
       // The upgrade may have ended since the check above.
       if let upgrade = image.upgrade, !upgrades.isPendingOrRefused(upgrade.key) {
-        responseCache.framesWereEvicted([cached])
+        responseCache.removeResponses(madeFrom: [cached])
       }
     }
     let task = images.requestImage(image.wanted, image.context, isLastStep: true) { delivery.deliver($0) }
