@@ -113,6 +113,7 @@ struct Composition: Sendable {
     let frameResponses: FrameResponses
     let fullSizeRenders: FullSizeRenderStore
     let upgrades: EncodingUpgrades
+    let listedFormats: ListedFormats
     let caching: CachingManagerRegistry
     let results: FetchResultStore
     let streams: ChangeStreams
@@ -154,9 +155,10 @@ struct Composition: Sendable {
       shared: shared, workers: decoders.pictures, metrics: metrics)
     let upgrades = EncodingUpgrades(images.manager, formats: decoders.encodedFormats, limits: settings.render.upgrades)
     MetricsSetup.register(upgrades, in: metrics)
+    let listedFormats = ListedFormats()
     let caching = CachingManagerRegistry(
-      library: catalogue, images: images.manager, cache: cache, upgrades: upgrades, lookups: queues.lookups,
-      fetches: queues.fetches, limits: settings.caching, metrics: CachingMetrics(metrics),
+      library: catalogue, images: images.manager, cache: cache, upgrades: upgrades, listedFormats: listedFormats,
+      lookups: queues.lookups, fetches: queues.fetches, limits: settings.caching, metrics: CachingMetrics(metrics),
       maximumPreparations: max(2, UsableCores.count), logger: Logger(label: "caching"))
     MetricsSetup.register(caching, in: metrics)
     MetricsSetup.registerMemory(in: metrics)
@@ -174,8 +176,8 @@ struct Composition: Sendable {
       frameResponses: frameResponses,
       fullSizeRenders: FullSizeRenderStore(
         folder: dataFolder + "/renders", limits: settings.cache.fullSizeRenders, logger: Logger(label: "renders")),
-      upgrades: upgrades, caching: caching, results: FetchResultStore(limits: settings.fetch.results),
-      streams: streams,
+      upgrades: upgrades, listedFormats: listedFormats, caching: caching,
+      results: FetchResultStore(limits: settings.fetch.results), streams: streams,
       origins: OriginRules(
         allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins),
       queues: queues, metrics: metrics, stop: stop)
@@ -192,9 +194,10 @@ struct Composition: Sendable {
         streams: services.streams),
       access: services.access, origins: services.origins, results: services.results, originals: services.originals,
       images: services.images.manager, previews: services.images.previews, fullSizeRenders: services.fullSizeRenders,
-      upgrades: services.upgrades, caching: services.caching, frameResponses: services.frameResponses,
-      metrics: services.metrics, files: files, queues: services.queues, requestScan: { scans.requestScan() },
-      onAssetsAdded: { background.start() }, onPicturesEdited: { background.picturesEdited() },
+      upgrades: services.upgrades, listedFormats: services.listedFormats, caching: services.caching,
+      frameResponses: services.frameResponses, metrics: services.metrics, files: files, queues: services.queues,
+      requestScan: { scans.requestScan() }, onAssetsAdded: { background.start() },
+      onPicturesEdited: { background.picturesEdited() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,

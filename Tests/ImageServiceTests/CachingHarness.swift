@@ -221,6 +221,7 @@ final class CachingHarness: Sendable {
   let library: EditableLibrary
   let managers: CachingManagerRegistry
   let upgrades: EncodingUpgrades?
+  let listedFormats = ListedFormats()
   private let lookups = WorkQueue(label: "test.lookup", workers: 1, limit: .max, qos: .default)
   private let fetches = WorkQueue(label: "test.fetch", workers: 1, limit: .max, qos: .default)
   private let timerList = TimerList()
@@ -242,8 +243,9 @@ final class CachingHarness: Sendable {
     let timerList = timerList
     self.upgrades = upgrades.map { EncodingUpgrades(images.manager, formats: $0.formats, limits: $0.limits) }
     managers = CachingManagerRegistry(
-      library: library, images: images.manager, cache: images.cache, upgrades: self.upgrades, lookups: lookups,
-      fetches: fetches, limits: limits, metrics: CachingMetrics(images.metrics), maximumPreparations: 2,
+      library: library, images: images.manager, cache: images.cache, upgrades: self.upgrades,
+      listedFormats: listedFormats, lookups: lookups, fetches: fetches, limits: limits,
+      metrics: CachingMetrics(images.metrics), maximumPreparations: 2,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { clock.now },
       schedule: { delay, work in timerList.add(clock.now + delay, work) })
   }

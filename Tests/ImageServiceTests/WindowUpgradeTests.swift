@@ -74,13 +74,35 @@ struct WindowUpgradeTests {
     try harness.move(0..<2, margin: 0)
     try await harness.untilQuiet()
     #expect(smaller(harness).isEmpty)
-    harness.upgrades?.clientListed(.webp, hasAlpha: true, owner: CachingHarness.owner.name)
-    harness.upgrades?.clientListed(.avif, hasAlpha: false, owner: "another owner")
-    harness.upgrades?.clientListed(.jxl, hasAlpha: false, owner: CachingHarness.owner.name)
+    harness.listedFormats.clientListed(.webp, hasAlpha: true, owner: CachingHarness.owner.name)
+    harness.listedFormats.clientListed(.avif, hasAlpha: false, owner: "another owner")
+    harness.listedFormats.clientListed(.jxl, hasAlpha: false, owner: CachingHarness.owner.name)
     // Frames that are ready already get one too.
     try harness.move(0..<3, margin: 0)
     try await eventually { smaller(harness) == [0, 1, 2] }
     #expect(smaller(harness, .avif).isEmpty)
+  }
+
+  @Test("of too many owners, the one whose clients' formats were not used for longest is forgotten")
+  func manyOwners() {
+    let listed = ListedFormats(capacity: 2)
+    for owner in ["a", "b", "a", "c"] { listed.clientListed(.jxl, hasAlpha: false, owner: owner) }
+    let formats: [OutputFormat?] = [.jxl, nil, .jxl]
+    #expect(["a", "b", "c"].map { listed.formats(of: $0).opaque } == formats)
+    listed.clientListed(.webp, hasAlpha: true, owner: "a")
+    #expect(listed.formats(of: "a") == UpgradeFormats(opaque: .jxl, alpha: .webp))
+  }
+
+  @Test("of too many files that were sent, the one that was not sent for longest is forgotten")
+  func manyFiles() {
+    let originals = InMemoryOriginals()
+    let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 24, height: 16))
+    let keys = ["a", "b", "c"].map {
+      ResolvedRequest(ImageRequest(), for: originals.add(picture, named: $0)).key
+    }
+    let sent = SentFiles(capacity: 2)
+    #expect([0, 1, 0, 2].map { sent.fileSent(keys[$0]) } == [false, false, true, false])
+    #expect([0, 1].map { sent.fileSent(keys[$0]) } == [true, false])
   }
 
   @Test("frames of a named format, and of formats without an encoder, stay as they are")

@@ -50,6 +50,7 @@ package final class PhotoAPI: Sendable {
 
   /// - Parameters:
   ///   - upgrades: replaces frames by smaller encodings; this object observes it.
+  ///   - listedFormats: remembers for windows which formats clients list.
   ///   - access: tokens, sessions and signed URLs.
   ///   - origins: the host names and origins that are accepted.
   ///   - originals: opens the originals of assets.
@@ -63,10 +64,11 @@ package final class PhotoAPI: Sendable {
   package init(
     library: Catalogue, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
     results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
-    fullSizeRenders: FullSizeRenderStore, upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
-    frameResponses: FrameResponses, metrics: MetricsRegistry, files: LibraryFiles, queues: APIQueues,
-    requestScan: @escaping @Sendable () -> Void, onAssetsAdded: @escaping @Sendable () -> Void,
-    onPicturesEdited: @escaping @Sendable () -> Void, options: Options, logger: Logger
+    fullSizeRenders: FullSizeRenderStore, upgrades: EncodingUpgrades, listedFormats: ListedFormats,
+    caching managers: CachingManagerRegistry, frameResponses: FrameResponses, metrics: MetricsRegistry,
+    files: LibraryFiles, queues: APIQueues, requestScan: @escaping @Sendable () -> Void,
+    onAssetsAdded: @escaping @Sendable () -> Void, onPicturesEdited: @escaping @Sendable () -> Void,
+    options: Options, logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
       proxies: options.proxies, origins: origins, access: access,
@@ -116,8 +118,8 @@ package final class PhotoAPI: Sendable {
     trash = TrashRoute(files: files, queries: queries)
     let raws = RAWOriginals(queries: queries, originals: originals, limits: options.codec)
     image = ImageRoute(
-      queries: queries, images: images, upgrades: upgrades, presets: options.presets, raws: raws,
-      responseCache: frameResponses.cache, downloads: routeDownloads,
+      queries: queries, images: images, upgrades: upgrades, listedFormats: listedFormats, presets: options.presets,
+      raws: raws, responseCache: frameResponses.cache, downloads: routeDownloads,
       originalAsImage: OriginalAsImage(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     iiif = IIIFRoutes(

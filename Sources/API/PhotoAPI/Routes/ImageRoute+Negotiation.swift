@@ -37,7 +37,7 @@ extension ImageRoute {
     let accept = Accept(acceptField)
     let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.automaticEncoders)
     if let listed = formats.preparedSmaller(hasAlpha: asset.hasAlpha) {
-      upgrades.clientListed(listed, hasAlpha: asset.hasAlpha, owner: attempt.principal.name)
+      listedFormats.clientListed(listed, hasAlpha: asset.hasAlpha, owner: attempt.principal.name)
     }
     var request = try query.request(for: asset, as: formats.first)
     let form = query.form(accept, hasAccept: acceptField != nil)

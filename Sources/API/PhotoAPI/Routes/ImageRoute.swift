@@ -16,6 +16,7 @@ struct ImageRoute: Sendable {
   let queries: QueryService
   let images: ImageManager
   let upgrades: EncodingUpgrades
+  let listedFormats: ListedFormats
   let presets: ImagePresets
   let raws: RAWOriginals
   let responseCache: ResponseCache

@@ -42,7 +42,7 @@ extension CachingManagerRegistry {
     let missing = try withManager(id, client, owner) { manager -> [Int] in
       checkForChanges()
       let now = now()
-      useUpgradeFormats(move.upgradeFormats ?? upgrades?.formats(of: owner.name) ?? UpgradeFormats(), in: manager)
+      useUpgradeFormats(move.upgradeFormats ?? listedFormats.formats(of: owner.name), in: manager)
       return update(manager) {
         $0.windowMoved(
           to: move.visible, margin: move.margin, move.options,

@@ -52,6 +52,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   let fetches: WorkQueue
   let cache: FrameCache
   let upgrades: EncodingUpgrades?
+  let listedFormats: ListedFormats
   let metrics: CachingMetrics
   /// Maximum number of simultaneous preparations.
   let maximumPreparations: Int
@@ -75,13 +76,14 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   /// - Parameters:
   ///   - cache: has room for pinned frames.
   ///   - upgrades: makes smaller encodings of prepared frames; `nil` for none.
+  ///   - listedFormats: the formats of smaller encodings for clients that list none.
   ///   - lookups: queue for lookups of assets for windows when no caller is waiting.
   ///   - fetches: queue for reading long lists.
   ///   - maximumPreparations: maximum number of simultaneous preparations; more than a few bring no more throughput.
   ///   - schedule: calls a closure after a delay; tests pass their own.
   package init(
     library: any AssetSource, images: ImageManager, cache: FrameCache,
-    upgrades: EncodingUpgrades? = nil, lookups: WorkQueue, fetches: WorkQueue,
+    upgrades: EncodingUpgrades? = nil, listedFormats: ListedFormats, lookups: WorkQueue, fetches: WorkQueue,
     limits: CachingLimits, metrics: CachingMetrics, maximumPreparations: Int, logger: Logger,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, schedule: Scheduler? = nil
   ) {
@@ -96,6 +98,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     self.now = now
     self.cache = cache
     self.upgrades = upgrades
+    self.listedFormats = listedFormats
     self.metrics = metrics
     lastGeneration = library.generation
     let queue = queue

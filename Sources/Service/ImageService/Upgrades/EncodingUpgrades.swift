@@ -26,8 +26,6 @@ package final class EncodingUpgrades: Sendable {
     /// Maximum number of frames for which the service remembers that the other encoding was not smaller or can't be
     /// made, and of files that were sent.
     var remembered = 16_384
-    /// Maximum number of owners whose clients' formats are remembered.
-    var rememberedOwners = 256
 
     package init() {}
   }
@@ -57,10 +55,6 @@ package final class EncodingUpgrades: Sendable {
     var pending: Set<RenditionKey> = []
     /// Frames whose other encoding was not smaller, or can never be made.
     var refused: Set<RenditionKey> = []
-    /// The smaller formats that each owner's clients listed last.
-    var ownerFormats: [String: UpgradeFormats] = [:]
-    /// Pictures whose original's own bytes have answered a request.
-    var sentFiles: Set<RenditionKey> = []
     /// An upgrade runs, or the timer for the next one does.
     var isBusy = false
     var statistics = Statistics()
@@ -72,12 +66,14 @@ package final class EncodingUpgrades: Sendable {
   private let images: ImageManager
   private let limits: Limits
   private let queue = DispatchQueue(label: "photod.upgrade", qos: .utility)
+  private let sentFiles: SentFiles
   private let state = Mutex(State())
 
   package init(_ images: ImageManager, formats: Set<OutputFormat>, limits: Limits) {
     self.images = images
     self.formats = limits.sharePercent > 0 ? formats : []
     self.limits = limits
+    sentFiles = SentFiles(capacity: limits.remembered)
   }
 
   /// The encoders among which `format=auto` chooses.
@@ -123,13 +119,9 @@ package final class EncodingUpgrades: Sendable {
   ///
   /// - Parameter wanted: the same picture in the smaller format.
   package func fileSent(_ wanted: ResolvedRequest, byteCount: Int) {
-    let wasSent = state.withLock { state -> Bool in
-      if state.sentFiles.contains(wanted.key) { return true }
-      if state.sentFiles.count >= limits.remembered { state.sentFiles = [] }
-      state.sentFiles.insert(wanted.key)
-      return false
+    if sentFiles.fileSent(wanted.key), !isMade(wanted.key) {
+      _ = request(wanted, replacing: nil, of: byteCount) { true }
     }
-    if wasSent, !isMade(wanted.key) { _ = request(wanted, replacing: nil, of: byteCount) { true } }
   }
 
   /// Requests an upgrade of a frame that a window has prepared, unless it would lose a gain map or exists.
@@ -144,27 +136,6 @@ package final class EncodingUpgrades: Sendable {
     else { return }
     _ = request(wanted, replacing: frame, of: frame.bytes.count, isStillWanted)
   }
-
-  // MARK: The formats of clients
-
-  /// Remembers the smaller format that an owner's client has listed; for windows, whose requests rarely list formats.
-  ///
-  /// - Parameter hasAlpha: whether the client listed it for a picture with alpha.
-  package func clientListed(_ format: OutputFormat, hasAlpha: Bool, owner: String) {
-    state.withLock { state in
-      if state.ownerFormats.count >= limits.rememberedOwners, state.ownerFormats[owner] == nil {
-        state.ownerFormats = [:]
-      }
-      if hasAlpha {
-        state.ownerFormats[owner, default: UpgradeFormats()].alpha = format
-      } else {
-        state.ownerFormats[owner, default: UpgradeFormats()].opaque = format
-      }
-    }
-  }
-
-  /// The formats that clients of an owner have listed.
-  func formats(of owner: String) -> UpgradeFormats { state.withLock { $0.ownerFormats[owner] ?? UpgradeFormats() } }
 
   // MARK: The queue
 
