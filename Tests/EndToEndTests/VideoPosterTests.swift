@@ -65,6 +65,14 @@ struct VideoPosterTests {
     for text in ["-1", "x", "1e3", "86401", ""] {
       #expect(try daemon.get("\(path)/image?posterTime=\(text)").status == 400, "\(text)")
     }
+    // Microseconds count, and one time has one tag. A batch states a time in the form that a request has.
+    let similar = try ["1.5", "1.50", "1.500001"].map { try daemon.get("\(path)/image?posterTime=\($0)")["ETag"] }
+    #expect(similar[0] == similar[1] && similar[1] != similar[2])
+    let assets = CachingTests.list([try daemon.identifier("plain.mp4")])
+    let batch = try daemon.post("/v1/images", #"{"assets": \#(assets), "posterTime": 0.00001}"#)
+    let place = try #require(try Multipart(batch).parts.first?.fields["content-location"])
+    let answer = try daemon.get(place)
+    #expect(place.contains("posterTime=0.000010") && answer.status == 200, "\(place): \(answer.status)")
   }
 
   @Test("frames of HEVC and AV1 are shown", .enabled(if: CodedImageTests.isBuilt("hevc")))

@@ -97,6 +97,31 @@ struct MoviePosterTests {
     #expect(try numbers(movie(all) { $0.edits = [(1, 190)] }) == [15])
   }
 
+  @Test("the exact time of a key frame gives that frame, and that of an edit the edit, also where decimals round it")
+  func exactTimes() throws {
+    let tenths = movie(frames(30) { frame, _ in frame.duration = 9000 }) { $0.timescale = 90_000 }
+    for number in 0..<30 {
+      let found = try numbers(tenths, at: Double(number) / 10)
+      #expect(found == [number], "frame \(number)")
+    }
+    let thirds = movie(frames(6) { frame, _ in frame.duration = 10_000 }) { $0.timescale = 30_000 }
+    for (second, number) in [
+      (0.333333, 1), (0.333334, 1), (0.666665, 1), (0.666666, 2), (0.666667, 2), (1.333333, 4),
+    ] {
+      let found = try numbers(thirds, at: second)
+      #expect(found == [number], "at \(second)")
+    }
+    // A tenth of a second of each frame, the last one first.
+    let turned = movie(frames(10) { frame, _ in frame.duration = 1 }) { file in
+      file.movieTimescale = 10
+      for part in 0..<10 { file.edits.append((1, 9 - part)) }
+    }
+    for part in 0..<10 {
+      let found = try numbers(turned, at: Double(part) / 10)
+      #expect(found == [9 - part], "part \(part)")
+    }
+  }
+
   @Test("a time gives the key frame that is shown then or before", arguments: 0..<24)
   func times(_ seed: UInt64) throws {
     var random = SplitMix(state: seed)

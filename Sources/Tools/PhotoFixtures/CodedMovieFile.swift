@@ -29,8 +29,10 @@ package struct CodedMovieFile: Sendable {
   package var height = 24
   /// a, b, c and d of the matrix.
   package var matrix = (1, 0, 0, 1)
-  /// Seconds of the movie, and the tick that is shown first; `nil` shows nothing.
-  package var edits: [(seconds: Int, start: Int?)] = []
+  /// Ticks of the movie in a second.
+  package var movieTimescale = 1
+  /// Ticks of the movie, and the tick of the track that is shown first; `nil` shows nothing.
+  package var edits: [(ticks: Int, start: Int?)] = []
   package var framesPerChunk = 2
   package var hasWideOffsets = false
   /// Whether frames of equal size have one size in the table.
@@ -116,15 +118,16 @@ package struct CodedMovieFile: Sendable {
   private func movie(_ chunks: [Int], _ offsets: [Int]) -> [UInt8] {
     let seconds = statedSeconds ?? frames.reduce(0) { $0 + $1.duration } / timescale
     var movie = Boxes.fullBox(
-      "mvhd", Boxes.number(created, 4), Boxes.number(created, 4), Boxes.number(1, 4), Boxes.number(seconds, 4),
-      [UInt8](repeating: 0, count: 80))
+      "mvhd", Boxes.number(created, 4), Boxes.number(created, 4), Boxes.number(movieTimescale, 4),
+      Boxes.number(seconds * movieTimescale, 4), [UInt8](repeating: 0, count: 80))
     let (a, b, c, d) = matrix
     let numbers = [a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30].flatMap { Boxes.number($0, 4) }
     let header = Boxes.fullBox(
-      "tkhd", flags: 3, Boxes.number(0, 8), Boxes.number(7, 4), Boxes.number(0, 4), Boxes.number(seconds, 4),
-      [UInt8](repeating: 0, count: 16), numbers, Boxes.number(width << 16, 4), Boxes.number(height << 16, 4))
+      "tkhd", flags: 3, Boxes.number(0, 8), Boxes.number(7, 4), Boxes.number(0, 4),
+      Boxes.number(seconds * movieTimescale, 4), [UInt8](repeating: 0, count: 16), numbers,
+      Boxes.number(width << 16, 4), Boxes.number(height << 16, 4))
     let list = edits.flatMap {
-      Boxes.number($0.seconds, 4) + Boxes.number($0.start ?? 0xFFFF_FFFF, 4) + Boxes.number(0x1_0000, 4)
+      Boxes.number($0.ticks, 4) + Boxes.number($0.start ?? 0xFFFF_FFFF, 4) + Boxes.number(0x1_0000, 4)
     }
     let edit = edits.isEmpty ? [] : Boxes.box("edts", Boxes.fullBox("elst", Boxes.number(edits.count, 4), list))
     let media = Boxes.box(

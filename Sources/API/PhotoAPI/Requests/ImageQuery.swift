@@ -3,6 +3,7 @@
 import HTTPCore
 import ImageService
 import PhotoModel
+import Primitives
 
 /// The parsed query of `GET /v1/assets/{id}/image`, before the asset is known.
 struct ImageQuery: PictureQuery {
@@ -175,7 +176,7 @@ struct ImageQuery: PictureQuery {
     return .size(PixelSize(width: width, height: height))
   }
 
-  /// Seconds, rounded to thousandths.
+  /// Seconds, rounded to microseconds.
   static func posterTime(_ text: String?) throws(Problem) -> Double? {
     guard let text else { return nil }
     let isPlain = text.utf8.allSatisfy { HTTPGrammar.isDigit($0) || $0 == UInt8(ascii: ".") }
@@ -185,7 +186,13 @@ struct ImageQuery: PictureQuery {
 
   static func posterTime(seconds: Double) throws(Problem) -> Double {
     guard seconds >= 0, seconds <= maximumPosterTime else { throw invalidPosterTime }
-    return (seconds * 1000).rounded() / 1000
+    return (seconds * 1_000_000).rounded() / 1_000_000
+  }
+
+  /// A time in the form that ``posterTime(_:)`` reads. The description of a short time has an exponent.
+  static func text(ofPosterTime seconds: Double) -> String {
+    let microseconds = Int((seconds * 1_000_000).rounded())
+    return "\(microseconds / 1_000_000).\((microseconds % 1_000_000).zeroPadded(6))"
   }
 
   static let invalidPosterTime = QueryReader.invalid(

@@ -58,7 +58,7 @@ struct RenditionReader {
     request.isAnimated = try body.flag("animated")
     if request.isAnimated { parameters["animated"] = "true" }
     request.posterTime = try posterTime(&body)
-    parameters["posterTime"] = request.posterTime.map { "\($0)" }
+    parameters["posterTime"] = request.posterTime.map(ImageQuery.text(ofPosterTime:))
     allowsNetwork = try body.flag("networkAccessAllowed")
     if allowsNetwork { parameters["networkAccessAllowed"] = "true" }
     // Accepted and ignored: only final frames are prepared.

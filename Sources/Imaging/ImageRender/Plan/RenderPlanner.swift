@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes render plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
-  package static let epoch = 23
+  package static let epoch = 24
 
   private let axes: ResampleAxes
 

@@ -1,13 +1,15 @@
 /// When a movie shows the times of a track: its edit list (ISO/IEC 14496-12 §8.6.6).
 struct MovieEdits {
   private struct Edit {
-    /// Seconds of the movie.
-    let duration: Double
+    /// Ticks of the movie.
+    let duration: Int
     /// Ticks of the track; `nil` shows nothing.
     let start: Int?
   }
 
   private var edits: [Edit] = []
+  /// Ticks of the movie in a second.
+  private var movieTimescale = 1
 
   /// The whole track.
   init() {}
@@ -16,6 +18,7 @@ struct MovieEdits {
   ///   - fields: of `elst`.
   ///   - movieTimescale: ticks of the movie in a second.
   init(_ fields: BoxFields, movieTimescale: Int) throws(CodecError) {
+    self.movieTimescale = max(1, movieTimescale)
     var fields = fields
     let bytes = try fields.version().version == 1 ? 8 : 4
     for _ in 0..<min(try fields.number(4), ContainerLimits.edits) {
@@ -24,8 +27,7 @@ struct MovieEdits {
       // A rate, which nothing here depends on.
       _ = try fields.take(4)
       let isEmpty = start == (bytes == 8 ? Int.max : 0xFFFF_FFFF)
-      edits.append(
-        Edit(duration: Double(duration) / Double(max(1, movieTimescale)), start: isEmpty ? nil : start))
+      edits.append(Edit(duration: duration, start: isEmpty ? nil : start))
     }
   }
 
@@ -34,25 +36,36 @@ struct MovieEdits {
 
   /// The tick of the track that is shown at a time of the movie; during an empty edit, the next one that is shown.
   ///
-  /// - Parameter timescale: ticks of the track in a second.
+  /// - Parameters:
+  ///   - second: counts in whole microseconds. A tick within a microsecond after it is shown, too: programs state the
+  ///     time of a frame with six decimals, which may be earlier than the frame.
+  ///   - timescale: ticks of the track in a second.
   func tick(atSecond second: Double, timescale: Int) -> Int {
-    var left = max(0, second)
+    // Counted in a fraction of which microseconds and ticks of the movie are whole numbers: sums of seconds are not
+    // exact, and choose the frame or the edit before the right one.
+    let microseconds = Int64((min(max(0, second), Self.lastSecond) * 1_000_000).rounded())
+    var left = (Int128(microseconds) + 1) * Int128(movieTimescale)
     var last = start
     for edit in edits {
+      let duration = Int128(edit.duration) * 1_000_000
       guard let start = edit.start else {
-        left = max(0, left - edit.duration)
+        left = max(0, left - duration)
         continue
       }
       // The duration of the last edit may be unknown, which is 0.
-      if left < edit.duration || edit.duration == 0 { return Self.sum(start, left, timescale) }
-      last = Self.sum(start, edit.duration, timescale)
-      left -= edit.duration
+      if left < duration || duration == 0 { return sum(start, left, timescale) }
+      last = sum(start, duration, timescale)
+      left -= duration
     }
-    return edits.isEmpty ? Self.sum(0, left, timescale) : last
+    return edits.isEmpty ? sum(0, left, timescale) : last
   }
 
-  private static func sum(_ start: Int, _ seconds: Double, _ timescale: Int) -> Int {
-    let ticks = min(seconds * Double(timescale), 1e15)
-    return start.addingReportingOverflow(Int(ticks)).partialValue
+  /// The tick after a time that is counted in millionths of a tick of the movie.
+  private func sum(_ start: Int, _ time: Int128, _ timescale: Int) -> Int {
+    let ticks = time * Int128(timescale) / (Int128(movieTimescale) * 1_000_000)
+    return MovieSamples.sum(start, Int(clamping: ticks))
   }
+
+  /// Later than any request's.
+  private static let lastSecond = 1e9
 }

@@ -169,42 +169,46 @@ struct FragmentTable {
 /// An index of segments (§8.16.3).
 struct SegmentIndex {
   /// Seconds.
-  let start: Double
-  let end: Double
+  var start: Double { Double(first) / Double(timescale) }
+  var end: Double { Double(last) / Double(timescale) }
   /// Where the last indexed segment ends in the file.
   let dataEnd: Int64
-  /// The seconds at which the segments begin, and their positions.
-  private let segments: [(seconds: Double, position: Int64)]
+  /// Ticks of the index in a second.
+  private let timescale: Int
+  /// The ticks at which the first segment begins and the last one ends.
+  private let first: Int
+  private let last: Int
+  /// The ticks at which the segments begin, and their positions.
+  private let segments: [(tick: Int, position: Int64)]
 
   /// - Parameter end: the end of the box, from which positions are counted.
   init(_ fields: BoxFields, end: Int64) throws(CodecError) {
     var fields = fields
     let bytes = try fields.version().version == 0 ? 4 : 8
     _ = try fields.take(4)
-    let timescale = Double(max(1, try fields.number(4)))
-    let first = try fields.number(bytes)
+    timescale = max(1, try fields.number(4))
+    first = try fields.number(bytes)
     var place = MovieSamples.sum(Int(end), try fields.number(bytes))
     _ = try fields.take(2)
     let count = try fields.number(2)
     var time = first
-    var segments: [(seconds: Double, position: Int64)] = []
+    var segments: [(tick: Int, position: Int64)] = []
     for _ in 0..<count {
-      segments.append((Double(time) / timescale, Int64(place)))
+      segments.append((time, Int64(place)))
       // Without the highest bit, reference_type.
       place = MovieSamples.sum(place, try fields.number(4) & 0x7FFF_FFFF)
       time = MovieSamples.sum(time, try fields.number(4))
       _ = try fields.take(4)
     }
-    (start, self.end, dataEnd) = (Double(first) / timescale, Double(time) / timescale, Int64(place))
+    (last, dataEnd) = (time, Int64(place))
     self.segments = segments
   }
 
   /// - Parameter timescale: ticks of the track in a second.
   func starts(timescale: Int) -> [MovieFragments.Start] {
     segments.map { segment in
-      // No movie is that long: larger numbers would not fit.
-      let ticks = min(segment.seconds * Double(timescale), 1e15)
-      return MovieFragments.Start(tick: Int(ticks), position: segment.position)
+      let tick = Int128(segment.tick) * Int128(timescale) / Int128(self.timescale)
+      return MovieFragments.Start(tick: Int(clamping: tick), position: segment.position)
     }
   }
 }
