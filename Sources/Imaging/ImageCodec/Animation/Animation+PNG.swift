@@ -16,11 +16,14 @@ extension Animation {
     var plays: Int?
     var control: Control?
     var pixels: [ByteRange] = []
+    // When the next frame begins, in milliseconds.
+    var time = 0.0
     var position: Int64 = 33
     func end(_ frames: inout [Frame]) throws(CodecError) {
       guard let finished = control, !pixels.isEmpty else { return }
       try check(frames.count, limits)
-      frames.append(finished.frame(pixels))
+      frames.append(finished.frame(pixels, at: time))
+      time += finished.delay
     }
     // A file that ends between two frames, or in the fcTL of a frame, has the frames before its end. One that ends in
     // the pixels of a frame has that frame too, which fails later, when it is read.
@@ -64,7 +67,8 @@ extension Animation {
   /// §11.3.6.2.
   private struct Control {
     let rect: PixelRect
-    let milliseconds: Int
+    /// Milliseconds, which are a fraction in many files: a sixtieth of a second has 16 2/3.
+    let delay: Double
     let disposal: Disposal
     let isBlended: Bool
 
@@ -75,7 +79,7 @@ extension Animation {
         rect.y + rect.height <= canvas.height
       else { throw .malformed("a frame beyond its canvas", offset: position) }
       let denominator = number(22, 2)
-      milliseconds = max(1, number(20, 2) * 1000 / (denominator == 0 ? 100 : denominator))
+      delay = Double(number(20, 2) * 1000) / Double(denominator == 0 ? 100 : denominator)
       switch number(24, 1) {
       case 1: disposal = .clear
       case 2: disposal = .restore
@@ -84,9 +88,13 @@ extension Animation {
       isBlended = number(25, 1) == 1
     }
 
-    func frame(_ pixels: [ByteRange]) -> Frame {
-      Frame(
-        rect: rect, coded: .png(pixels), milliseconds: milliseconds, disposal: disposal, isBlended: isBlended)
+    /// - Parameter time: when the frame begins, in milliseconds.
+    func frame(_ pixels: [ByteRange], at time: Double) -> Frame {
+      // The times at which frames begin are rounded, and not the delays: the errors of those would add up.
+      let milliseconds = Int((time + delay).rounded()) - Int(time.rounded())
+      return Frame(
+        rect: rect, coded: .png(pixels), milliseconds: min(max(1, milliseconds), 0xFF_FFFF), disposal: disposal,
+        isBlended: isBlended)
     }
   }
 
