@@ -88,6 +88,16 @@ struct VideoPosterTests {
     }
   }
 
+  @Test("ProRes in 4:4:4 is shown, also under a name of 4:2:2", .enabled(if: CodedImageTests.isBuilt("avcodec")))
+  func proRes() throws {
+    let movie = File(File.entry("apcs", 40, 24), [File.Frame(CodedMovieSamples.proRes)])
+    let daemon = try TestDaemon { try $0.put(movie.bytes, "a.mov") }
+    let shown = try pixels("a.mov", "", daemon)
+    #expect(shown.width == 40 && shown.height == 24)
+    let color = [0x30, 0x60, 0xC8]
+    #expect(shown.bytes.indices.allSatisfy { abs(Int(shown.bytes[$0]) - color[$0 % 3]) <= 4 })
+  }
+
   @Test("a frame of Motion JPEG needs no decoder program; other codecs name the package that is missing")
   func missing() throws {
     let jpeg = JPEGFile { $0.quality = 100 }.encoded(CodedMovieSamples.pixels(tile: 0))

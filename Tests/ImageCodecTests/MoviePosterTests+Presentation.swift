@@ -163,6 +163,23 @@ extension MoviePosterTests {
     }
   }
 
+  @Test("a frame of ProRes says how its colours are subsampled, whatever name the movie gives it")
+  func proRes() throws {
+    func chroma(_ type: String, _ frame: [UInt8]) throws -> ChromaSampling {
+      let configuration = try picture(File(File.entry(type, 40, 24), [Frame(frame)])).color.configuration
+      #expect(configuration.bitDepth == 10)
+      return configuration.chroma
+    }
+    let frame = CodedMovieSamples.proRes
+    var subsampled = frame
+    subsampled[20] = 0x80
+    for type in ["apch", "apcn", "apcs", "apco"] {
+      #expect(try chroma(type, frame) == .full && chroma(type, subsampled) == .halfWidth, "\(type)")
+      // Another box follows it.
+      #expect(try chroma(type, Array(frame.prefix(20))) == .halfWidth, "\(type)")
+    }
+  }
+
   @Test("a sequence of pictures is shown by its first one, however dark, and is no video", arguments: ["msf1", "hevc"])
   func sequence(_ brand: String) throws {
     let entry = File.entry("hvc1", 40, 24, CodedHEIFFile.hvcC(sets: CodedSamples.parameterSets))

@@ -26,6 +26,14 @@ package enum CodedMovieSamples {
   ]
   package static let avcParameters = (sequence: bytes("Z/QQCq65ryywgAAAAwCAAAAKAg=="), picture: bytes("aO4Bryw="))
 
+  /// A frame of ProRes in 4:4:4, all of one colour: red 0x30, green 0x60, blue 0xC8 in the limited range of BT.601.
+  package static let proRes = bytes(
+    """
+    AAAA6GljcGYAlAAAYXBsMAAoABjAAAICAkAAAwQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQFBAQEBAQEBQUEBAQEBAUFBgQEBAQFBQ\
+    YHBAQEBAUGBwcEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBQQEBAQEBAUFBAQEBAQFBQYEBAQEBQUGBwQEBAQFBgcHQAAAAEwABDAA\
+    DwAPAA8ADzAEAAMAAwh+Pw3CPx74/DAEAAMAAwh+MA3CMB74wDAEAAMAAwh+Pw3CPx74/DAEAAMAAwh+MA3CMB74wA==
+    """)
+
   package static var colors: [UInt8] { CodedMovieFile.colors((1, 13, 6), isFullRange: true) }
 
   /// The entry of ``avcFrames``.

@@ -72,7 +72,8 @@ enum MoviePoster {
       let header = try ImageHeader.read(from: ByteSourceSlice(source, data), limits: limits)
       return ImageHeader(
         RAWPreview(range: data, header: header), of: media, developedSize: media.storedSize, isAdobeRGB: false)
-    case .tiles(let configuration):
+    case .tiles(let stated):
+      let configuration = try stated.completed(by: first, &boxes.reader)
       var color = CodedTiles(
         configuration: configuration, tileSize: entry.size, size: entry.size, tiles: [[first.data]])
       color.alternatives = frames.dropFirst().map { [$0.data] }

@@ -9,7 +9,7 @@ package struct VideoConfiguration: Sendable, Hashable {
     case mpeg4 = "mp4v"
     /// ITU-T H.263, without a configuration.
     case h263 = "s263"
-    /// Apple's ProRes 422, without a configuration.
+    /// Apple's ProRes, without a configuration.
     case proRes = "apch"
     /// Without a configuration.
     case vp9 = "vp09"
@@ -26,5 +26,20 @@ package struct VideoConfiguration: Sendable, Hashable {
     self.configuration = configuration
     self.chroma = chroma
     self.bitDepth = bitDepth
+  }
+}
+
+extension TileConfiguration {
+  /// The configuration with what only a frame states: the subsampling of ProRes (SMPTE RDD 36 §5.1.1). Some programs
+  /// write 4:4:4 under the names of 4:2:2.
+  func completed(
+    by frame: MovieKeyFrame, _ reader: inout HeaderReader
+  ) throws(CodecError) -> TileConfiguration {
+    guard case .video(let video) = self, video.codec == .proRes else { return self }
+    // The frame's length and `icpf`, then its header, in which chroma_format follows 12 bytes. What is shorter is no
+    // frame, which its decoder reports.
+    let head = try reader.bytes(at: frame.data.offset, count: min(frame.data.length, 21))
+    guard head.count == 21, head.bigEndian(at: 20, bytes: 1) >> 6 == 3 else { return self }
+    return .video(VideoConfiguration(codec: .proRes, chroma: .full, bitDepth: video.bitDepth))
   }
 }
