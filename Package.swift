@@ -110,6 +110,7 @@ let package = Package(
     Wing.common.module("Primitives"),
     Wing.common.module("JSONText"),
     Wing.common.module("PhotoModel", ["Primitives"], settings: small),
+    Wing.common.module("DurableFiles", ["PhotoModel"], settings: small),
     Wing.common.module("Cryptography", ["CLibCrypto"], settings: small),
     Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging], settings: small),
 
@@ -136,11 +137,14 @@ let package = Package(
       settings: optimized),
 
     Wing.library.module("PhotoPredicate", ["Primitives", "PhotoModel"], settings: small),
-    Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", "Cryptography"], settings: small),
+    Wing.library.module(
+      "LibraryFolder", ["PhotoModel", "DurableFiles", "CPhotodSystem", "Cryptography"], settings: small),
     Wing.library.module(
       "LibraryCatalogue",
-      ["Primitives", "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite, "Cryptography"],
-      settings: small),
+      [
+        "Primitives", "PhotoModel", "DurableFiles", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite,
+        "Cryptography",
+      ], settings: small),
     Wing.library.module(
       "LibraryScan",
       ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging],
@@ -148,8 +152,8 @@ let package = Package(
     Wing.library.module(
       "LibraryFiles",
       [
-        "Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores",
-        logging,
+        "Primitives", "PhotoModel", "DurableFiles", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan",
+        "ObjectStores", logging,
       ], settings: small),
 
     Wing.library.module(
@@ -161,7 +165,8 @@ let package = Package(
     // libcurl's functions with variable arguments.
     Wing.library.c("CPhotodCurl", ["curl"]),
     Wing.library.module(
-      "ObjectStores", ["Primitives", "PhotoModel", "LibraryFolder", "CPhotodCurl", "CExpat", "Cryptography"],
+      "ObjectStores",
+      ["Primitives", "PhotoModel", "DurableFiles", "LibraryFolder", "CPhotodCurl", "CExpat", "Cryptography"],
       settings: small),
     Wing.library.module(
       "RemoteScan",
@@ -170,7 +175,7 @@ let package = Package(
       ], settings: small),
     Wing.library.module(
       "OriginalDownloads",
-      ["Primitives", "PhotoModel", "LibraryFolder", "ObjectStores", deque, "Cryptography", logging],
+      ["Primitives", "PhotoModel", "DurableFiles", "LibraryFolder", "ObjectStores", deque, "Cryptography", logging],
       settings: small),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
@@ -179,14 +184,15 @@ let package = Package(
     Wing.service.module(
       "ImageService",
       [
-        "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache", "CPhotodSystem",
-        "Telemetry", deque, "Cryptography", logging,
+        "Primitives", "PhotoModel", "DurableFiles", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache",
+        "CPhotodSystem", "Telemetry", deque, "Cryptography", logging,
       ], settings: small),
 
     Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging], settings: small),
 
     Wing.api.module(
-      "AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, "Cryptography", logging], settings: small),
+      "AccessControl", ["Primitives", "PhotoModel", "DurableFiles", "HTTPCore", grdb, "Cryptography", logging],
+      settings: small),
     Wing.api.c("CEmbeddedFiles", excluding: ["gallery", "components.json"]),
     Wing.api.module(
       "PhotoAPI",
@@ -199,9 +205,9 @@ let package = Package(
     .executableTarget(
       name: "photod",
       dependencies: [
-        "Primitives", "JSONText", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue",
-        "LibraryScan", "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache",
-        "CPhotodSystem", "ImageCodec", "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers",
+        "Primitives", "JSONText", "PhotoModel", "DurableFiles", "Telemetry", "HTTPServer", "AccessControl",
+        "LibraryCatalogue", "LibraryScan", "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI",
+        "DiskCache", "CPhotodSystem", "ImageCodec", "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers",
         "ObjectStores", "RemoteScan", "OriginalDownloads", "SharedDerivatives", argumentParser, "Cryptography", logging,
       ],
       swiftSettings: strict + small),
@@ -233,6 +239,7 @@ let package = Package(
     tests("PrimitivesTests", ["Primitives"]),
     tests("JSONTextTests", ["JSONText", "PhotoFixtures"]),
     tests("PhotoModelTests", ["PhotoModel", "Primitives", "PhotoFixtures"]),
+    tests("DurableFilesTests", ["DurableFiles"]),
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
     tests("TelemetryTests", ["Primitives", "Telemetry", coreMetrics, logging]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
@@ -265,7 +272,7 @@ let package = Package(
     tests(
       "LibraryCatalogueTests",
       [
-        "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
+        "PhotoModel", "DurableFiles", "PhotoPredicate", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
         "LibraryFixtures", "PhotoFixtures", grdb, logging,
       ]),
     tests(
@@ -315,7 +322,7 @@ let package = Package(
     // A codec that does what its tests say.
     decoderProgram("photod-decoder-test", "Tests/DecoderTestWorker"),
     tests("ZipFormatTests", ["ZipFormat", "CZlib"]),
-    tests("AccessControlTests", ["AccessControl", "PhotoModel", grdb, logging]),
+    tests("AccessControlTests", ["AccessControl", "PhotoModel", "DurableFiles", grdb, logging]),
     tests(
       "EndToEndTests",
       [

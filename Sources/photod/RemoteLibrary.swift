@@ -1,3 +1,4 @@
+import DurableFiles
 import LibraryCatalogue
 import LibraryFiles
 import ObjectStores

@@ -1,4 +1,5 @@
 import AccessControl
+import DurableFiles
 import Foundation
 import GRDB
 import Logging
@@ -94,7 +95,7 @@ struct AccessRestoreTests {
   @Test("a copy replaces neither the tokens themselves nor a file that another backup writes")
   func destinations() throws {
     let access = try TemporaryAccess()
-    for name in ["access.sqlite", "access.sqlite-journal", "catalogue.sqlite"] {
+    for name in ["access.sqlite", "access.sqlite-journal", "access.incoming.sqlite"] {
       #expect(throws: AccessError.self) { try access.outside.backUp(to: access.folder + "/" + name, replacing: true) }
     }
     let copy = access.folder + "/copy.access"

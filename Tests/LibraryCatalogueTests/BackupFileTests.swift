@@ -1,4 +1,5 @@
 import Dispatch
+import DurableFiles
 import Foundation
 import GRDB
 import LibraryFixtures
@@ -189,7 +190,7 @@ struct BackupFileTests {
     let (link, hardLink) = (library.data + "/../link", library.data + "/hard-link.sqlite")
     #expect(symlink(library.data, link) == 0)
     #expect(Glibc.link(library.data + "/catalogue.sqlite", hardLink) == 0)
-    let names = ["catalogue.sqlite", "catalogue.sqlite-wal", "catalogue.sqlite-journal", "access.sqlite", "use.lock"]
+    let names = ["catalogue.sqlite", "catalogue.sqlite-wal", "catalogue.sqlite-journal", "use.lock"]
     for path in names.flatMap({ [library.data + "/" + $0, link + "/./" + $0] }) + [hardLink] {
       #expect(throws: LibraryError.copyWouldReplaceFileInUse(path: path)) {
         try catalogue.backUp(to: path, replacing: true)

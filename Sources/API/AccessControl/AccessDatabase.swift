@@ -4,6 +4,7 @@
 //
 // The database queue of GRDB is the only owner of the connection: it runs every read and write on one serial queue.
 
+import DurableFiles
 import Foundation
 import GRDB
 import PhotoModel
@@ -15,6 +16,9 @@ import Primitives
 
 package final class AccessDatabase: Sendable {
   private static let busySeconds: TimeInterval = 5
+  /// The names of the files in a data folder that belong to its tokens.
+  package static let filesInUse: [String] =
+    DatabaseFile.names(of: "access.sqlite") + DatabaseFile.names(of: "access.incoming.sqlite")
 
   let path: String
   private let dataFolder: String
@@ -86,7 +90,9 @@ package final class AccessDatabase: Sendable {
   package func backUp(
     to file: String, replacing replaces: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(AccessError) {
-    if DatabaseFile.isInUse(file, in: dataFolder) { throw .copyWouldReplaceFileInUse(path: file) }
+    if DatabaseFile.isFile(file, in: dataFolder, named: Self.filesInUse) {
+      throw .copyWouldReplaceFileInUse(path: file)
+    }
     if !replaces && access(file, F_OK) == 0 { throw .copyExists(path: file) }
     let destination: CopyDestination
     do throws(SystemError) {

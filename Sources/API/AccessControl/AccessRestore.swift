@@ -1,6 +1,7 @@
 // Copies of the access database. If the process is killed at any moment, either the present tokens or the restored ones
 // are there, complete.
 
+import DurableFiles
 import GRDB
 import PhotoModel
 

@@ -1,6 +1,7 @@
 // Operations in an open folder. Each takes a single name in that folder, so none can leave the library.
 
 import CPhotodSystem
+import DurableFiles
 import PhotoModel
 
 #if canImport(Glibc)

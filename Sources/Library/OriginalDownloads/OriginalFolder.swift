@@ -5,6 +5,7 @@
 //
 // Other names are left as they are: a folder that was configured by mistake loses none of its own files.
 
+import DurableFiles
 import LibraryFolder
 import PhotoModel
 

@@ -1,5 +1,6 @@
 import AccessControl
 import ArgumentParser
+import DurableFiles
 import LibraryCatalogue
 import PhotoModel
 

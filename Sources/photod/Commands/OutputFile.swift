@@ -1,6 +1,9 @@
 // The file that a command writes for its user. It gets its name once it is complete and synced, and replaces neither an
 // original nor a file that photod uses.
 
+import AccessControl
+import DurableFiles
+import LibraryCatalogue
 import PhotoModel
 
 #if canImport(Glibc)
@@ -113,7 +116,8 @@ extension Settings {
     let folder = Self.canonicalFolder(of: path)
     let inData = Self.names(of: folder, below: Self.canonicalNames(of: dataFolder.utf8))?.first
     let isInUse = inData.map { Self.foldersInUse.contains(String(decoding: $0, as: UTF8.self)) } ?? false
-    if isInUse || DatabaseFile.isInUse(path, in: dataFolder) {
+    let files = Catalogue.filesInUse + AccessDatabase.filesInUse
+    if isInUse || DatabaseFile.isFile(path, in: dataFolder, named: files) {
       throw CommandFailure(description: "photod itself uses \(path); choose another file")
     }
   }

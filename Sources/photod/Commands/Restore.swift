@@ -1,5 +1,6 @@
 import AccessControl
 import ArgumentParser
+import DurableFiles
 import Foundation
 import LibraryCatalogue
 import PhotoModel

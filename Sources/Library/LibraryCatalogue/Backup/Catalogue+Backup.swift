@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import GRDB
 import PhotoModel
@@ -7,6 +8,11 @@ import PhotoModel
 #endif
 
 extension Catalogue {
+  /// The names of the files in a data folder that belong to a catalogue, and of the folder's locks.
+  package static let filesInUse: [String] =
+    DatabaseFile.names(of: "catalogue.sqlite") + DatabaseFile.names(of: "catalogue.incoming.sqlite")
+    + ["use.lock", "open.lock", "serve.lock", "scan.lock", "files.lock"]
+
   /// Copies the catalogue into one file, with all data that exists nowhere else: identifiers, favourites, hidden,
   /// albums, adjustments, tokens, the key of content versions. Concurrent readers and writers are not disturbed; the
   /// copy is a snapshot of one moment. It gets its name once it is complete, checked and synced.
@@ -18,7 +24,9 @@ extension Catalogue {
   package func backUp(
     to path: String, replacing replaces: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(LibraryError) {
-    if DatabaseFile.isInUse(path, in: dataFolder) { throw .copyWouldReplaceFileInUse(path: path) }
+    if DatabaseFile.isFile(path, in: dataFolder, named: Self.filesInUse) {
+      throw .copyWouldReplaceFileInUse(path: path)
+    }
     if !replaces && access(path, F_OK) == 0 { throw .copyExists(path: path) }
     let destination: CopyDestination
     do throws(SystemError) {

@@ -1,5 +1,6 @@
 // Copies a catalogue into a single standalone file. A backup makes such a copy, and a restore begins with one.
 
+import DurableFiles
 import Foundation
 import GRDB
 import LibraryFolder

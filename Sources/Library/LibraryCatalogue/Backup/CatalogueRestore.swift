@@ -1,6 +1,7 @@
 // Replaces the current catalogue with a backup. The current one is kept under another name. If the process is killed,
 // the data folder has either the current or the restored catalogue, complete.
 
+import DurableFiles
 import Foundation
 import GRDB
 import LibraryFolder

@@ -3,6 +3,7 @@
 // File properties in it are copies of file contents, and a scan can rebuild them. Identifiers can't be rebuilt, so rows
 // are deleted only when the asset is known to be gone.
 
+import DurableFiles
 import Foundation
 import GRDB
 import ImageCodec
@@ -59,7 +60,8 @@ package final class Catalogue: Sendable {
     lock = try DataFolderLock.forUse(of: dataFolder)
     let opening = try DataFolderLock.forOpening(of: dataFolder)
     defer { opening.unlock() }
-    UnfinishedCopies.removeAbandoned(in: dataFolder)
+    // Those of the tokens too: this process has the lock that a restore needs.
+    UnfinishedCopies.removeAbandoned(in: dataFolder, of: ["catalogue", "access"])
     try Self.createIfMissing(in: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     var configuration = Self.configuration(statements)

@@ -1,6 +1,7 @@
 // SQLite writes to the file that it opened, even after that file was moved or deleted, and then commits are lost. So
 // the path is checked before each commit.
 
+import DurableFiles
 import GRDB
 import PhotoModel
 import Synchronization

@@ -8,6 +8,7 @@
 //     files.lock   one caller at a time moves files in or out of the library
 //     originals/lock   one daemon at a time uses the originals of a remote library
 
+import DurableFiles
 import PhotoModel
 import Synchronization
 

@@ -10,6 +10,7 @@
 // log (-shm) names the last synced frame, but is no help: it is not synced itself, every program that opens the
 // catalogue rebuilds it, and reading the file beside an open connection would release SQLite's locks of this process.
 
+import DurableFiles
 import Foundation
 import PhotoModel
 

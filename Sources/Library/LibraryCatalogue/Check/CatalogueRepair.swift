@@ -17,6 +17,7 @@
 // and the folder differ, the transaction is rolled back and the copy is removed, so that change tokens and limited
 // libraries stay valid.
 
+import DurableFiles
 import GRDB
 import LibraryFolder
 import PhotoModel

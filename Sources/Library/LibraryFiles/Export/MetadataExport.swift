@@ -6,6 +6,7 @@
 // A sidecar of another program is kept unless the caller asks to replace it. An existing file that is not XMP is always
 // kept, because it may be an original with that name.
 
+import DurableFiles
 import LibraryCatalogue
 import LibraryFolder
 import LibraryScan

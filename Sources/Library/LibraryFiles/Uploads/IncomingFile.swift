@@ -2,6 +2,7 @@
 // a crash leaves nothing behind. Elsewhere it gets a name in `.photod-uploads`, which scans skip; the next process
 // removes files left there.
 
+import DurableFiles
 import Foundation
 import LibraryCatalogue
 import LibraryFolder

@@ -1,6 +1,7 @@
 // A folder as an object store. The objects are regular files below its root; `LibraryFolder` opens none outside of it.
 
 import Dispatch
+import DurableFiles
 import LibraryFolder
 import PhotoModel
 

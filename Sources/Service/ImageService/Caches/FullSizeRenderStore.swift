@@ -12,6 +12,7 @@
 
 import Cryptography
 import DiskCache
+import DurableFiles
 import Logging
 import PhotoModel
 import Synchronization

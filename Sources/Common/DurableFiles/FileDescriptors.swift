@@ -1,3 +1,5 @@
+import PhotoModel
+
 #if canImport(Glibc)
   import Glibc
 #endif

@@ -1,8 +1,7 @@
 // Databases and copies of them are written under another name, and get their own once they are complete:
 //
-//     NAME.sqlite.partial          a new database, a backup, or the copy before a repair or an update
-//     catalogue.incoming.sqlite    the catalogue that a restore puts in place
-//     access.incoming.sqlite       the tokens that a restore puts in place
+//     NAME.sqlite.partial     a new database, a backup, or the copy before a repair or an update
+//     NAME.incoming.sqlite    a database that a restore puts in place
 //
 // If a process is killed, its copies in a data folder are removed when the catalogue is next opened for writing. If a
 // signal ends a backup or a restore, its copies are removed at once.
@@ -15,7 +14,6 @@ import Synchronization
 
 /// The copies that a command is writing. A lock for each copy keeps other processes from writing it.
 package final class UnfinishedCopies: Sendable {
-  private static let incoming: Set<String> = ["catalogue.incoming.sqlite", "access.incoming.sqlite"]
   private static let partialSuffix = ".partial"
 
   private let paths = Mutex<Set<String>>([])
@@ -57,7 +55,9 @@ package final class UnfinishedCopies: Sendable {
   ///
   /// The caller has the folder's locks for using and for opening the catalogue, so no restore, repair or update writes
   /// one. A backup and a new database have a lock of their own.
-  package static func removeAbandoned(in dataFolder: String) {
+  ///
+  /// - Parameter databases: the names of the databases without `.sqlite`, with which the names of their copies begin.
+  package static func removeAbandoned(in dataFolder: String, of databases: [String]) {
     guard let listing = opendir(dataFolder) else { return }
     defer { closedir(listing) }
     var found: Set<String> = []
@@ -65,7 +65,7 @@ package final class UnfinishedCopies: Sendable {
       let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if let copy = nameOfCopy(with: name) { found.insert(copy) }
+      if let copy = nameOfCopy(with: name, of: databases) { found.insert(copy) }
     }
     for name in found {
       let path = dataFolder + "/" + name
@@ -80,11 +80,11 @@ package final class UnfinishedCopies: Sendable {
   }
 
   /// The name of the unfinished copy to which a file belongs: the copy itself, a log of it, or its lock.
-  private static func nameOfCopy(with name: String) -> String? {
-    guard name.hasPrefix("catalogue.") || name.hasPrefix("access.") else { return nil }
+  private static func nameOfCopy(with name: String, of databases: [String]) -> String? {
+    guard let database = databases.first(where: { name.hasPrefix($0 + ".") }) else { return nil }
     let suffix = companionSuffixes.first { name.hasSuffix($0) } ?? ""
     let copy = String(name.dropLast(suffix.count))
-    return incoming.contains(copy) || copy.hasSuffix(".sqlite" + partialSuffix) ? copy : nil
+    return copy == database + ".incoming.sqlite" || copy.hasSuffix(".sqlite" + partialSuffix) ? copy : nil
   }
 
   /// The suffixes of the files beside a copy: its logs, and the lock of ``CopyDestination``.

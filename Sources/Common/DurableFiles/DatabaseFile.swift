@@ -1,6 +1,8 @@
 // The files of an SQLite database, their folder, and the file that a copy of one is written to. The catalogue and the
 // tokens are databases of two modules that do not know each other.
 
+import PhotoModel
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -114,21 +116,19 @@ package enum DatabaseFile {
     return access(path, R_OK) == 0 ? nil : SystemError(code: errno).description
   }
 
-  /// Whether a path is a file that photod itself uses in a data folder, also by another path to it.
-  package static func isInUse(_ path: String, in dataFolder: String) -> Bool {
+  /// The names of a database and its logs.
+  package static func names(of database: String) -> [String] { [database] + logSuffixes.map { database + $0 } }
+
+  /// Whether a path is one of the files of a data folder that have these names, also by another path to it.
+  package static func isFile(_ path: String, in dataFolder: String, named names: [String]) -> Bool {
     let slash = path.lastIndex(of: "/")
     let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
     let folder = slash.map { String(path[...$0]) } ?? "."
     let isDataFolder = FileNumber(folder).map { $0 == FileNumber(dataFolder) } ?? false
-    if isDataFolder && namesInUse.contains(name) { return true }
+    if isDataFolder && names.contains(name) { return true }
     guard let file = FileNumber(path) else { return false }
-    return namesInUse.contains { FileNumber(dataFolder + "/" + $0) == file }
+    return names.contains { FileNumber(dataFolder + "/" + $0) == file }
   }
-
-  private static let namesInUse: [String] =
-    ["catalogue.sqlite", "catalogue.incoming.sqlite", "access.sqlite", "access.incoming.sqlite"].flatMap { name in
-      [name] + logSuffixes.map { name + $0 }
-    } + ["use.lock", "open.lock", "serve.lock", "scan.lock", "files.lock"]
 }
 
 /// The identity of a file, whichever path leads to it.

@@ -1,4 +1,4 @@
-import PhotoModel
+import DurableFiles
 import Testing
 
 @Suite("File descriptors")
