@@ -76,6 +76,34 @@ struct WatchedDaemonTests {
     #expect(try assets(of: daemon) { $0.count == 1 } == before)
   }
 
+  @Test(
+    "a file that was renamed a moment ago is not deleted before its new path is scanned",
+    arguments: [("a/p.jpg", "b/q.jpg", "b/q.jpg"), ("a", "c", "c/p.jpg")])
+  func deletedAfterRename(_ from: String, _ to: String, _ path: String) throws {
+    // Only the full scan that the test requests finds the new path.
+    let slow = ["--set", "watch.debounceMilliseconds=10000", "--set", "scan.settleSeconds=0"]
+    let daemon = try TestDaemon(
+      {
+        try $0.put(Self.picture, "a/p.jpg")
+        try $0.put(Self.picture + [1], "b/other.jpg")
+      }, arguments: Self.watching + slow)
+    try daemon.until("the first scan has ended") {
+      let metrics = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+      return metrics.contains("photod_library_scans_total{result=\"completed\"} 1\n")
+    }
+    let identifier = try #require(try assets(of: daemon) { $0.count == 2 }["a/p.jpg"])
+    let deletion = #"{"changes": [{"type": "deleteAsset", "asset": "\#(identifier)"}]}"#
+    #expect(rename("\(daemon.library)/\(from)", "\(daemon.library)/\(to)") == 0)
+    let refused = try daemon.post("/v1/changes", deletion)
+    #expect(refused.status == 503 && refused["Retry-After"] == "1", "\(refused.json)")
+    #expect(try daemon.get("/v1/assets/\(identifier)").status == 200)
+    try daemon.requestScan()
+    let renamed = try assets(of: daemon) { $0[path] != nil }
+    #expect(renamed[path] == identifier)
+    #expect(try daemon.post("/v1/changes", deletion).status == 200)
+    #expect(!FileManager.default.fileExists(atPath: "\(daemon.library)/\(path)"))
+  }
+
   @Test("after kills while watching, the catalogue is intact, and the next scan completes it")
   func kills() throws {
     let folders = try TestDaemon.Folders()

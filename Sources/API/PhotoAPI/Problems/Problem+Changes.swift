@@ -109,7 +109,7 @@ extension Problem {
   private static func problem(_ error: LibraryFilesError) -> Problem {
     var problem = Problem(error)
     switch error {
-    case .noSuchAsset, .notInTrash, .linkedFile, .fileReplaced: problem.parameter = "asset"
+    case .noSuchAsset, .notInTrash, .linkedFile, .fileReplaced, .fileRenamed: problem.parameter = "asset"
     case .noSuchFile, .notMedia, .damagedMedia: problem.parameter = "path"
     case .noSuchUpload, .uploadIncomplete, .uploadNamedTwice: problem.parameter = "upload"
     case .readOnly, .busy, .insufficientStorage, .storeFailed, .failed, .catalogue, .uploadComplete,

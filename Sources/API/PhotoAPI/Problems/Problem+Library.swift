@@ -169,6 +169,11 @@ extension Problem {
           "Another program has moved or replaced the asset's file since the last scan. Get the asset again after the "
           + "next scan, and retry if it is still the one to delete."
       )
+    case .fileRenamed:
+      self.init(
+        503, "overloaded", "The asset's file was renamed",
+        detail: "Another program has renamed the asset's file a moment ago, and its new path is not scanned yet. "
+          + "Nothing was changed. Retry after the time in Retry-After.", fields: ["Retry-After": "1"])
     case .noSuchFile:
       self.init(
         404, "file-not-found", "No such file", detail: "The library contains no such file, or it was deleted."

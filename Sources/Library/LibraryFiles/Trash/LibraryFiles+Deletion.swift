@@ -2,12 +2,15 @@
 
 import LibraryCatalogue
 import LibraryFolder
+import LibraryScan
 import PhotoModel
+import Synchronization
 
 extension LibraryFiles {
   /// Moves the files of a deletion to the trash. A file that no longer exists counts as deleted; throws `diskMissing`
-  /// if it may be on an unmounted disk. If no file is left, the sidecars stay, and the record keeps the primary file
-  /// without a path in the trash: the asset is then missing.
+  /// if it may be on an unmounted disk, and `fileRenamed` if it is at a path that is not scanned yet. If no file is
+  /// left, the sidecars stay, and the record keeps the primary file without a path in the trash: the asset is then
+  /// missing.
   func moveToTrash(_ record: TrashRecord) throws(LibraryFilesError) {
     var gone: [TrashRecord.File] = []
     var hasMoved = false
@@ -18,6 +21,7 @@ extension LibraryFiles {
         hasMoved = true
       } else {
         guard try isRecordedDiskMounted(at: file.path) else { throw .diskMissing(file.path) }
+        if try isInTransit(file, of: record) { throw .fileRenamed(file.path) }
         gone.append(file)
       }
       fault(.moved)
@@ -63,6 +67,17 @@ extension LibraryFiles {
     if isRead { throw .fileReplaced(file.path) }
     let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
     if known.contains(where: { $0.path != file.path }) { throw .fileReplaced(file.path) }
+  }
+
+  /// Whether a file that is not at its path was, or may have been, renamed to one that is not scanned yet. It is not
+  /// deleted then, and would be a new asset later.
+  private func isInTransit(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) -> Bool {
+    guard !file.isSidecar, let watcher = watcher.withLock({ $0 }) else { return false }
+    let original = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.original(of: file, in: record)
+    }
+    guard let original else { return false }
+    return watcher.filesInTransit(in: root).contains(original.identity)
   }
 
   /// The folder entry at a path; `nil` if it can't be looked up. Then it can't be moved either, and `move` throws the

@@ -99,7 +99,9 @@ extension LibraryFiles: FileChangePreparing {
       do throws(LibraryFilesError) {
         // An intent gets its row when it is written.
         switch change {
-        case .create(let path): steps.append(.create(try file(at: path)))
+        case .create(let path):
+          let file = try file(at: path)
+          steps.append(.create(file, former: try formerFile(of: file)))
         case .delete(let identifier):
           let intent = try deletionIntent(identifier, besides: deleted, restored: restored, for: principal)
           intents.append((index, intent))
@@ -238,6 +240,14 @@ extension LibraryFiles: FileChangePreparing {
     let file = if let bucket { try probe(path, in: bucket) } else { probe.probe(path) }
     if case .unreadable(let reason) = file.finding { throw .notMedia(reason) }
     return file
+  }
+
+  /// The known file that a file was before it was renamed since the last scan. In a bucket nothing is renamed.
+  private func formerFile(of file: ProbedFile) throws(LibraryFilesError) -> KnownFile? {
+    if bucket != nil { return nil }
+    return try inCatalogue { catalogue throws(AssetSourceError) in
+      try probe.formerFile(of: file, in: catalogue, logger: logger)
+    }
   }
 
   // MARK: Moving

@@ -16,9 +16,11 @@ struct TrashFolder: Sendable {
 
   let root: LibraryFolder
 
-  /// The trash folder for a file, below the library root: in the highest parent folder on the same mount.
+  /// The trash folder for a file, below the library root: in the highest parent folder on the same mount. If another
+  /// program has renamed or removed the file's folder, the nearest one that exists counts.
   func path(for file: [UInt8]) throws(SystemError) -> [UInt8] {
     var top = LibraryPath.folder(of: file)
+    while !top.isEmpty, try isAbsent(top) { top = LibraryPath.folder(of: top) }
     let mount = try Mount(root.open(top, isFolder: true))
     while !top.isEmpty {
       let above = LibraryPath.folder(of: top)
@@ -26,6 +28,16 @@ struct TrashFolder: Sendable {
       top = above
     }
     return LibraryPath.join(top, Self.name)
+  }
+
+  private func isAbsent(_ folder: [UInt8]) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      _ = try root.open(folder, isFolder: true)
+      return false
+    } catch {
+      if error.code == ENOENT || error.code == ENOTDIR { return true }
+      throw error
+    }
   }
 
   /// Whether the disk of a file in the trash seems to be mounted: its trash folder exists, or the folder that has the

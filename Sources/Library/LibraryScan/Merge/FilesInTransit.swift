@@ -1,11 +1,10 @@
 // Files that events report as renamed to paths that are not scanned yet. Until the scan of these paths, the files count
 // as missing, but their rows are kept.
 
-import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
 
-struct FilesInTransit {
+package struct FilesInTransit {
   private let inodes: Set<UInt64>
   /// Whether any missing file may be in transit: the list of renamed paths is incomplete or has changed.
   private let mayBeAny: Bool
@@ -27,5 +26,5 @@ struct FilesInTransit {
   }
 
   /// Whether a missing file was, or may have been, renamed to a path that is not scanned yet.
-  func contains(_ file: KnownFile) -> Bool { mayBeAny || inodes.contains(file.identity.inode) }
+  package func contains(_ identity: FileIdentity) -> Bool { mayBeAny || inodes.contains(identity.inode) }
 }

@@ -55,7 +55,7 @@ extension LibraryMerge {
     if inTransit.isEmpty { return }
     var arriving: [KnownFile] = []
     for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
-      arriving += try catalogue.knownFiles(page(from: start)).filter { inTransit.contains($0) }
+      arriving += try catalogue.knownFiles(page(from: start)).filter { inTransit.contains($0.identity) }
     }
     let ids = Set(arriving.map(\.id))
     batch.progress.kept += arriving.count

@@ -135,7 +135,7 @@ struct ScanBatch {
   /// Whether a file is the backup of a known file: its name adds to the known name, and another file has the known name
   /// now. A program has kept the former content, and the asset stays with the known name. But if the two files swapped
   /// names, or users changed the other file's asset, they are two photographs, and each keeps its asset.
-  private func isBackup(_ path: [UInt8], of file: KnownFile) throws(AssetSourceError) -> Bool {
+  func isBackup(_ path: [UInt8], of file: KnownFile) throws(AssetSourceError) -> Bool {
     let name = file.lastPath
     guard Self.isPath(path, extending: name), !exchangedPaths.contains(path), let other = try? root.open(name),
       other.isRegularFile
@@ -280,7 +280,7 @@ struct ScanBatch {
     let inTransit = FilesInTransit(arrivals, in: root)
     for match in chosen {
       let (path, row) = (files[match.index].path, match.former.row)
-      if inTransit.contains(row) {
+      if inTransit.contains(row.identity) {
         renamedRows.insert(row.id)
         postponed.append(path)
         heldBack.insert(path)

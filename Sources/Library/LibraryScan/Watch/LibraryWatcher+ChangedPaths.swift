@@ -17,7 +17,10 @@ extension LibraryWatcher {
   func scanDue() {
     dispatchPrecondition(condition: .onQueue(scanQueue))
     defer {
-      state.withLock { $0.isScanQueued = false }
+      state.withLock { state in
+        state.isScanQueued = false
+        state.pathsInScan = [:]
+      }
       rearmTimer()
     }
     if stop.isRaised { return }
@@ -143,13 +146,25 @@ extension LibraryWatcher {
     if !isReadable { state.withLock { $0.forget(path) } }
   }
 
+  /// The files that were renamed to paths that are not scanned yet, or that a scan of changed paths has not finished
+  /// with. May be called on any queue.
+  package func filesInTransit(in root: LibraryFolder) -> FilesInTransit {
+    // Events that are read here do not wake the watcher, so its timer is set again.
+    defer { rearmTimer() }
+    return FilesInTransit({ [self] in arrivals(includesPathsInScan: true) }, in: root)
+  }
+
   /// Pending paths that were renamed and are not scanned yet.
-  func arrivals() -> Arrivals {
+  ///
+  /// - Parameter includesPathsInScan: also those of the running scan of changed paths.
+  func arrivals(includesPathsInScan: Bool = false) -> Arrivals {
     drain()
     // Where events were lost, any file may have arrived anywhere.
-    let (arrivals, count, isIncomplete) = state.withLock { state in
-      (state.debouncer.arrivals, state.arrivals, state.debouncer.hasLostPaths)
+    let (pending, inScan, count, isIncomplete) = state.withLock { state in
+      (state.debouncer.arrivals, state.pathsInScan, state.arrivals, state.debouncer.hasLostPaths)
     }
+    var arrivals = pending
+    if includesPathsInScan { arrivals.merge(inScan.filter { $0.value.contains(.arrived) }) { $0.union($1) } }
     let files = arrivals.filter { !$0.value.contains(.folder) }
     return Arrivals(
       files: Array(files.keys.prefix(Self.arrivalLimit)),

@@ -39,6 +39,8 @@ struct WatchState {
   /// Files removed by scans of changed paths since the last full scan.
   var removed = 0
   var isScanQueued = false
+  /// The paths of the running scan of changed paths.
+  var pathsInScan: [[UInt8]: EventDebouncer.PathHints] = [:]
   /// Whether a full scan was requested because events were lost.
   var isFullScanRequested = false
   var firstScanRechecks = FirstScanRechecks()
@@ -219,6 +221,7 @@ struct WatchState {
       }
       (haveNamesChanged, haveFoldersChanged) = (false, false)
     }
+    pathsInScan = taken.paths
     return taken
   }
 

@@ -16,7 +16,7 @@ package enum FileChange: Sendable, Hashable {
   /// Moves the files back from the trash, to their old path or to a free name next to it.
   case restore(LocalIdentifier)
   /// Creates an asset from a file in the library, given by its path below the root. A file that already belongs to an
-  /// asset stays unchanged.
+  /// asset stays unchanged. One that was renamed since the last scan keeps its asset.
   case create(path: [UInt8])
   /// Creates an asset from a complete staged upload of the principal. If the principal can see an asset with the same
   /// content, that asset is used instead. In both cases the staged upload is deleted.
@@ -86,7 +86,8 @@ package struct PendingFileChanges: Sendable {
     /// The row of the intent.
     case delete(trash: Int64)
     case restore(trash: Int64)
-    indirect case create(ProbedFile)
+    /// With the known file that it was before it was renamed, if any.
+    indirect case create(ProbedFile, former: KnownFile?)
     indirect case createFromUpload(StagedUploadChange)
 
     /// The row of the intent, if there is one.
@@ -100,7 +101,7 @@ package struct PendingFileChanges: Sendable {
     /// The path of the file that becomes an asset or a part of one; `nil` if no file is added.
     var newFilePath: [UInt8]? {
       switch self {
-      case .create(let file): return file.path
+      case .create(let file, _): return file.path
       case .createFromUpload(let change):
         guard case .placed(let file) = change.content else { return nil }
         return file.path

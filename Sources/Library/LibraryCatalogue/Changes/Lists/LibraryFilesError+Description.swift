@@ -15,6 +15,7 @@ extension LibraryFilesError: CustomStringConvertible {
     case .linkedFolder(let path):
       "\(LibraryPath.display(path)) is a link out of the library; replace it by a mount or by the folder"
     case .fileReplaced(let path): "another file than the catalogue knows is at \(LibraryPath.display(path))"
+    case .fileRenamed(let path): "renamed, and not scanned yet: \(LibraryPath.display(path))"
     case .notMedia(let reason): "not a supported picture or video: \(reason)"
     case .damagedMedia(let reason): "a damaged picture or video: \(reason)"
     case .insufficientStorage: "the disk is full, a quota is used up, or less than upload.minimumFreeBytes is free"

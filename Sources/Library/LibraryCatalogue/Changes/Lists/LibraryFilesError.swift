@@ -21,6 +21,8 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case linkedFolder([UInt8])
   /// Since the last scan, another file has taken the path of the asset's file.
   case fileReplaced([UInt8])
+  /// The asset's file was renamed a moment ago, and its new path is not scanned yet.
+  case fileRenamed([UInt8])
   /// The upload or the named file is not a supported picture or video; the value is the reason.
   case notMedia(String)
   /// The file is a picture or video, but damaged.

@@ -37,7 +37,9 @@ extension PendingFileChanges {
     case .restore(let trash):
       guard let record = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
       return (try record.restore(&writer), record.identifier)
-    case .create(let file): return try writer.asset(of: file)
+    case .create(var file, let former):
+      if let former, try writer.isUnchanged(former) { file.movedFromRow = former.id }
+      return try writer.asset(of: file)
     case .createFromUpload(let change): return try change.commit(&writer)
     }
   }
@@ -57,6 +59,20 @@ extension AssetWriter {
       throw AssetSourceError.catalogueFailed("a stored file has no asset")
     }
     return (row[0], LocalIdentifier(row[1]))
+  }
+
+  /// Whether a row has the same file at the same path as when the list was prepared. An earlier entry may have moved or
+  /// removed it, and its number may belong to another file since.
+  fileprivate func isUnchanged(_ file: KnownFile) throws -> Bool {
+    try Bool.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT EXISTS (
+            SELECT 1 FROM file WHERE id = ? AND path = ? AND inode = ? AND size = ? AND modified = ?)
+          """),
+      arguments: [
+        file.id, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size, file.identity.modified,
+      ]) ?? false
   }
 
   /// Removes an asset that may be restored. If the running change has also changed its content, the history keeps that
