@@ -45,7 +45,7 @@ struct CheckTests {
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
     let (found, summary) = try differences(library)
-    #expect(found == [] && summary.files == 8 && !summary.changedDuringCheck)
+    #expect(found == [] && summary.files == 7 && !summary.changedDuringCheck)
     withExtendedLifetime(catalogue) {}
   }
 

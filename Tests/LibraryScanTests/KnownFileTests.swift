@@ -166,4 +166,18 @@ struct KnownFileTests {
     #expect(Set(try watched.identifiers().keys) == unmoved.union(after))
     try watched.expectNothingLeft()
   }
+
+  @Test("the asset of a link to a file is removed when the file is gone", arguments: [true, false])
+  func brokenLink(_ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(picture(1), "a/p.jpg")
+      try library.put(picture(2), "a/q.jpg")
+      #expect(symlink("p.jpg", library.root + "/a/l.jpg") == 0)
+    }
+    try #require(Set(try watched.identifiers().keys) == ["a/l.jpg", "a/p.jpg", "a/q.jpg"])
+    #expect(unlink(watched.at("a/p.jpg")) == 0)
+    try Self.scan(watched, isFull: isFull)
+    #expect(Set(try watched.identifiers().keys) == ["a/q.jpg"])
+    try watched.expectNothingLeft()
+  }
 }

@@ -244,6 +244,40 @@ struct MountTests {
     #expect(try identifiers(catalogue) == before)
   }
 
+  @Test(
+    "the asset of a link to a file is kept while the disk of the file is missing or hidden", arguments: [true, false])
+  func linkedFile(_ isHidden: Bool) throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<10 { try library.put(smallJPEG, "x/\(i).jpg") }
+    for i in 0..<10 { try library.put(smallPNG, "here/\(i).png") }
+    #expect(symlink("../x/3.jpg", library.root + "/here/link.jpg") == 0)
+    let disks = Disks()
+    if !isHidden { disks["x"] = 7 }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    try #require(before.count == 21)
+    let (folder, disk) = (library.root + "/x", library.data + "/disk")
+    #expect(rename(folder, disk) == 0)
+    try library.put([1], "x/README")
+    disks["x"] = isHidden ? 8 : 1
+    for _ in 0..<2 {
+      let progress = try library.scan(catalogue, removal: 100, environment: disks.environment())
+      #expect(progress.missingMounts == 1 && progress.kept == 11 && progress.removed == 0)
+      #expect(try identifiers(catalogue) == before)
+    }
+    var found: [CheckDifference] = []
+    let check = CatalogueCheck(catalogue: catalogue, directory: library.root, environment: disks.environment())
+    _ = try check.run { found.append($0) }
+    #expect(!found.contains(.onlyInCatalogue(path: Array("here/link.jpg".utf8))))
+    // It is mounted again, and the file is really gone.
+    unlink(folder + "/README")
+    #expect(rmdir(folder) == 0 && rename(disk, folder) == 0)
+    disks["x"] = isHidden ? 1 : 7
+    unlink(folder + "/3.jpg")
+    #expect(try library.scan(catalogue, environment: disks.environment()).removed == 2)
+  }
+
   @Test("a disk that is mounted over a folder hides the assets of that folder, which are kept")
   func mountedOver() throws {
     let library = try TemporaryLibrary()

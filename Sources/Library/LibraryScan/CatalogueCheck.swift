@@ -101,6 +101,8 @@ package struct CatalogueCheck {
     var unconfirmed = UnconfirmedDifferences(catalogue: catalogue, root: root, environment: environment, token: token)
     func noteMissing(_ row: KnownFile) throws {
       if row.hasPath, skippedFolders.contains(where: { LibraryPath.isPath(row.path, below: $0) }) { return }
+      // The file that a link leads to may be on the missing disk.
+      if !absent.isEmpty, LibraryWalk.isLink(row.path, in: root) { return }
       try unconfirmed.add(.row(row.id)) { note($0) }
     }
     while let item = walk.next() {

@@ -116,7 +116,7 @@ struct UnconfirmedDifferences {
       let target = try root.open(path)
       return target.isRegularFile ? .present(target.identity) : .absent
     } catch {
-      return .present(nil)
+      return error.code == ENOENT || error.code == ENOTDIR ? .absent : .present(nil)
     }
   }
 }

@@ -11,7 +11,7 @@ extension LibraryMerge {
   mutating func enter(_ mount: KnownMount) throws(AssetSourceError) {
     if options.acceptsRemovals { return }
     // If a symbolic link took the folder's place, the files are gone, not hidden.
-    if try mounts.hidesAssets(mount), !isLink(mount.path) {
+    if try mounts.hidesAssets(mount), !LibraryWalk.isLink(mount.path, in: root) {
       walk.leaveFileSystem()
       hiddenFolders.append(mount.path)
       batch.progress.missingMounts += 1
@@ -41,11 +41,6 @@ extension LibraryMerge {
       if (try? top.entry(file.trashPath)) != nil { found.append((record, file)) }
     }
     try catalogue.updateTrashPaths(found)
-  }
-
-  private func isLink(_ path: [UInt8]) -> Bool {
-    guard let top = try? root.open([], isFolder: true) else { return false }
-    return (try? top.entry(path))?.kind == .link
   }
 
   /// Whether a path is below the mount point of a missing disk, or hidden by another one.

@@ -13,10 +13,24 @@ extension LibraryMerge {
   mutating func keepPossiblyMoved(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     let claimed = batch.claimedIDs
     missing.removeAll { claimed.contains($0) }
+    try keepLinks()
     try keepRenamed(&outcome)
     try keepPossiblyCopied(&outcome)
     try keepArriving(&outcome)
     try keepMovedDuringWalk(&outcome)
+  }
+
+  /// Keeps links to files while a disk is missing: the files may be on it.
+  private mutating func keepLinks() throws(AssetSourceError) {
+    if missingMounts.isEmpty && hiddenFolders.isEmpty { return }
+    var links: Set<Int64> = []
+    for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
+      for file in try catalogue.knownFiles(page(from: start)) where LibraryWalk.isLink(file.path, in: root) {
+        links.insert(file.id)
+      }
+    }
+    batch.progress.kept += links.count
+    missing.removeAll { links.contains($0) }
   }
 
   /// Keeps the rows of files that were renamed a moment ago. Their former paths are scanned again with the new ones.

@@ -24,4 +24,10 @@ extension LibraryWalk {
     }
     return true
   }
+
+  /// Whether a path is a symbolic link, wherever it leads.
+  static func isLink(_ path: [UInt8], in root: LibraryFolder) -> Bool {
+    guard !path.isEmpty, let top = try? root.open([], isFolder: true) else { return false }
+    return (try? top.entry(path))?.kind == .link
+  }
 }

@@ -28,7 +28,8 @@ struct LibraryWalk {
     case file(WalkedFile)
     /// A folder on another file system than its parent, before what is in it.
     case fileSystem(KnownMount)
-    /// A file or link that can't be examined; it is recorded, and the walk continues.
+    /// A file or link that can't be examined; it is recorded, and the walk continues. A link whose target does not
+    /// exist is no item.
     case unreadable(path: [UInt8], reason: String)
     /// A folder that can't be listed: the rows below it are kept.
     case unreadableFolder(path: [UInt8], reason: String)
@@ -185,6 +186,8 @@ struct LibraryWalk {
             WalkedFile(path: path, identity: target.identity, changeTimeNanoseconds: target.changeTimeNanoseconds))
           : nil
       } catch {
+        // The target is gone, and with it the file of the link: see also `LibraryMerge.keepLinks`.
+        if error.code == ENOENT || error.code == ENOTDIR { return nil }
         let reason = error.code == EXDEV ? "a symbolic link that leaves the library" : "a symbolic link: \(error)"
         return .unreadable(path: path, reason: reason)
       }
