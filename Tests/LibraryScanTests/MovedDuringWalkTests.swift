@@ -127,4 +127,42 @@ struct MovedDuringWalkTests {
     #expect(try catalogue.knownFile(at: Array("a/upload.png".utf8))?.id == newest.id, "the test needs this")
     #expect(try Set(catalogue.everything().keys) == ["a/9.jpg", "a/upload.png", "b/1.jpg", "b/newest.jpg", "z/2.jpg"])
   }
+
+  /// Asks a question when the scan reads the time, once there is one.
+  private final class Question: Sendable {
+    let isTrue = Mutex<(@Sendable () -> Bool)?>(nil)
+    let answers = Mutex<[Bool]>([])
+
+    func ask() {
+      guard let isTrue = isTrue.withLock({ $0 }) else { return }
+      let answer = isTrue()
+      answers.withLock { $0.append(answer) }
+    }
+  }
+
+  @Test("a renamed file is in transit until the scan that finds it has ended, also when that scan has begun")
+  func inTransit() throws {
+    let question = Question()
+    var environment = LibraryEnvironment.system
+    environment.now = {
+      question.ask()
+      return LibraryEnvironment.system.now()
+    }
+    let watched = try WatchedLibrary(removal: 100, environment: environment) { try Self.put(["a.jpg", "b.jpg"], $0) }
+    let root = try LibraryFolder(path: watched.root)
+    let renamed = try root.open(Array("a.jpg".utf8)).identity
+    let isInTransit: @Sendable () -> Bool = { [watcher = watched.watcher] in
+      watcher.filesInTransit(in: root).contains(renamed)
+    }
+    #expect(!isInTransit())
+    watched.move("a.jpg", "c.jpg")
+    #expect(isInTransit())
+    question.isTrue.withLock { $0 = isInTransit }
+    watched.settle()
+    // The watcher has the environment, which must not keep it.
+    question.isTrue.withLock { $0 = nil }
+    let firstAnswer = question.answers.withLock { $0.first }
+    #expect(firstAnswer == true)
+    #expect(!isInTransit())
+  }
 }
