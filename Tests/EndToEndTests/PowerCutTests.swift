@@ -112,6 +112,55 @@ struct PowerCutTests {
     #expect(try TestDaemon.run(["check"] + world.options).status == 0)
   }
 
+  /// A change that moves a file before its transaction.
+  enum MovingChange: CaseIterable { case delete, restore, create }
+
+  @Test(
+    "a change that failed because its commit could not be synced stays undone after a kill, with its files",
+    arguments: MovingChange.allCases)
+  func unsyncedCommit(_ change: MovingChange) throws {
+    let world = try LoadedLibrary(assets: 1)
+    let failing = Self.log(world.folders) + ".failing"
+    defer { unlink(failing) }
+    let cut = try PowerCut(root: world.folders.base + "/", log: Self.log(world.folders))
+    let daemon = try TestDaemon(
+      serving: world.folders, arguments: ["--set", "cache.diskBytes=0"],
+      environment: cut.environment.merging(["POWER_CUT_FAIL_COMMIT": failing]) { $1 })
+    func perform(_ type: String, _ object: String) throws -> Int {
+      try daemon.post("/v1/changes", #"{"changes": [{"type": "\#(type)", \#(object)}]}"#).status
+    }
+    /// The files, and the numbers of assets, deleted assets and staged uploads.
+    func state() throws -> (files: Set<String>, rows: [Int?]) {
+      let rows = try world.folders.catalogue { db in
+        try ["asset", "trash", "stagedUpload"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") }
+      }
+      return (TestDaemon.files(in: world.folders.library), rows)
+    }
+    let asset = #""asset": "\#(world.identifiers[0])""#
+    let entry: (type: String, object: String)
+    switch change {
+    case .delete: entry = ("deleteAsset", asset)
+    case .restore:
+      #expect(try perform("deleteAsset", asset) == 200)
+      entry = ("restoreAsset", asset)
+    case .create:
+      let staged = try daemon.stage(UploadTests.picture(1), "?filename=a.jpg", ["Upload-Complete: ?1"])
+      let upload = try #require(staged.json["upload"] as? String)
+      entry = ("createAsset", #""upload": "\#(upload)""#)
+    }
+    let before = try state()
+    try Data().write(to: URL(filePath: failing))
+    #expect(try perform(entry.type, entry.object) == 500)
+    daemon.signal(SIGKILL)
+    #expect(daemon.waitUntilKilled())
+    unlink(failing)
+    try world.recover()
+    let after = try state()
+    #expect(after.files == before.files && after.rows == before.rows, "\(after), before \(before)")
+    let check = try TestDaemon.run(["check"] + world.options)
+    #expect(check.status == 0, "\(check.output)")
+  }
+
   @Test("an upload whose folder can't be synced is refused and leaves no file, so that a repeated one makes one file")
   func unsyncedFolder() throws {
     let folders = try TestDaemon.Folders()

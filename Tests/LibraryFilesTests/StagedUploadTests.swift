@@ -294,6 +294,24 @@ struct StagedUploadTests {
     #expect(try library.scan(catalogue).removed == 0)
   }
 
+  @Test("while the catalogue can't be written, a failed change leaves the file of a staged upload where it is")
+  func unwritableCatalogue() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let upload = try files.staged(UploadTests.dated, "a.jpg")
+    let staged = library.allFiles
+    let prepared = try files.prepare([.createFromUpload(upload)], for: .local)
+    let fault = TrashTests.CommitFault()
+    catalogue.pool.add(transactionObserver: fault, extent: .databaseLifetime)
+    files.revert(prepared)
+    #expect(library.allFiles == ["2021/07/a.jpg"])
+    catalogue.pool.remove(transactionObserver: fault)
+    try files.recover()
+    #expect(try library.allFiles == staged && catalogue.unfinishedStagedUploads().isEmpty)
+    #expect(try files.addStaged(upload, for: .local).isNew)
+  }
+
   @Test("a list that fails moves the files back, and can be sent again")
   func failedList() throws {
     let library = try TemporaryLibrary()

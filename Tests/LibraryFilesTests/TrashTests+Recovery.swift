@@ -94,6 +94,43 @@ extension TrashTests {
     #expect(try Self.lasting(catalogue, "asset").union(Self.lasting(catalogue, "member")) == kept)
   }
 
+  /// Refuses commits, as if the disk of the catalogue failed.
+  final class CommitFault: TransactionObserver {
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseWillCommit() throws { throw DatabaseError(resultCode: .SQLITE_IOERR) }
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
+  }
+
+  @Test(
+    "while the catalogue can't be written, a failed change and a recovery leave its files where they are",
+    arguments: [false, true])
+  func unwritableCatalogue(_ isRestoring: Bool) throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "x/a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let asset = try #require(try catalogue.everything()["x/a.jpg"]).localIdentifier
+    let files = try library.files(catalogue)
+    if isRestoring { try files.perform([.delete(asset)]) }
+    let before = library.allFiles
+    let prepared = try files.prepare([isRestoring ? .restore(asset) : .delete(asset)], for: .local)
+    let moved = library.allFiles
+    #expect(moved != before)
+    let fault = CommitFault()
+    catalogue.pool.add(transactionObserver: fault, extent: .databaseLifetime)
+    files.revert(prepared)
+    #expect(library.allFiles == moved)
+    #expect(throws: LibraryFilesError.self) { try files.recover() }
+    #expect(library.allFiles == moved)
+    catalogue.pool.remove(transactionObserver: fault)
+    try files.recover()
+    #expect(library.allFiles == before)
+    #expect(try Self.rows(catalogue, "trash").count == (isRestoring ? 1 : 0))
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
   @Test("a file that has taken the path of a trashed one stays when an interrupted restoration is reverted")
   func otherFile() throws {
     let (library, catalogue, moving, _) = try Self.halted(.behindMoving, restoring: true)

@@ -6,6 +6,8 @@
 //     POWER_CUT_DEAF   1: syncs are not recorded, as if the disk lied; for a test of the test
 //     POWER_CUT_FAIL   while this file exists, writes and syncs fail with EIO
 //     POWER_CUT_FAIL_FOLDERS   while this file exists, syncs of folders fail with EIO
+//     POWER_CUT_FAIL_COMMIT   while this file exists, the first sync of a file after a rename fails with EIO, and then
+//                             all syncs do: of a change that moves files, its commit fails, and what undoes it
 //
 // A record is a struct record, followed by `length` bytes for a write. Names are not recorded: the test assumes that
 // they are durable at once. Memory that is mapped is not recorded: SQLite maps only its -shm file, which it makes anew.
@@ -16,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,7 +39,8 @@ struct record {
 static int log_descriptor = -1;
 static dev_t device;
 static int is_deaf;
-static const char *fail_path, *fail_folders_path;
+static const char *fail_path, *fail_folders_path, *fail_commit_path;
+static volatile int has_renamed, has_failed_commit;
 
 __attribute__((constructor)) static void power_cut_begin(void) {
   const char *path = getenv("POWER_CUT_LOG"), *root = getenv("POWER_CUT_ROOT"), *deaf = getenv("POWER_CUT_DEAF");
@@ -47,6 +51,7 @@ __attribute__((constructor)) static void power_cut_begin(void) {
   device = status.st_dev;
   fail_path = getenv("POWER_CUT_FAIL");
   fail_folders_path = getenv("POWER_CUT_FAIL_FOLDERS");
+  fail_commit_path = getenv("POWER_CUT_FAIL_COMMIT");
   is_deaf = deaf && deaf[0] == '1';
   int descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (descriptor < 0) return;
@@ -72,6 +77,15 @@ static int is_failing_folder(int descriptor) {
   int code = errno;
   int fails = fail_folders_path && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)
       && access(fail_folders_path, F_OK) == 0;
+  errno = fails ? EIO : code;
+  return fails;
+}
+
+static int is_failing_commit(int is_file) {
+  if (!fail_commit_path) return 0;
+  int code = errno;
+  int fails = access(fail_commit_path, F_OK) == 0 && (has_failed_commit || (is_file && has_renamed));
+  if (fails) has_failed_commit = 1;
   errno = fails ? EIO : code;
   return fails;
 }
@@ -124,7 +138,7 @@ int ftruncate(int descriptor, off_t length) { return ftruncate64(descriptor, len
 static int sync_with(long number, int descriptor) {
   struct stat status;
   int recorded = is_recorded(descriptor, &status);
-  if (fails(recorded) || is_failing_folder(descriptor)) return -1;
+  if (fails(recorded) || is_failing_folder(descriptor) || is_failing_commit(recorded)) return -1;
   int result = (int)syscall(number, descriptor);
   if (result == 0 && !is_deaf && recorded) append(&status, 3, 0, 0, 0);
   return result;
@@ -132,3 +146,9 @@ static int sync_with(long number, int descriptor) {
 
 int fsync(int descriptor) { return sync_with(SYS_fsync, descriptor); }
 int fdatasync(int descriptor) { return sync_with(SYS_fdatasync, descriptor); }
+
+int renameat2(int from, const char *name, int to, const char *new_name, unsigned int flags) {
+  int result = (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
+  if (result == 0 && fail_commit_path && access(fail_commit_path, F_OK) == 0) has_renamed = 1;
+  return result;
+}

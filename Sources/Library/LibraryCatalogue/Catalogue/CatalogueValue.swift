@@ -28,6 +28,8 @@ enum CatalogueValue: String, CaseIterable {
   case searchWords
   /// The catalogue was restored, and its trash has not been compared with the folder since.
   case wasRestored
+  /// Counts the calls of `Catalogue.discardFailedCommit`, which has to write something else each time.
+  case discardedCommits
   /// The times of the last calls of ``RowAging``, in milliseconds since 1970.
   case historyTime, trashTime, uploadTime
 
@@ -37,7 +39,7 @@ enum CatalogueValue: String, CaseIterable {
     case .isFirstScanComplete, .historyStart, .importsTones: "0"
     case .probe, .placeholderMaker, .renderableTypes, .timeZone: "''"
     case .filedAsset: "NULL"
-    case .mounts, .searchWords, .wasRestored, .historyTime, .trashTime, .uploadTime: nil
+    case .mounts, .searchWords, .wasRestored, .discardedCommits, .historyTime, .trashTime, .uploadTime: nil
     }
   }
 

@@ -48,6 +48,14 @@ extension LibraryFiles: FileChangePreparing {
 
   package func revert(_ changes: PendingFileChanges) {
     defer { changes.end() }
+    guard changes.steps.contains(where: { $0.trash != nil || $0.upload != nil }) else { return }
+    do throws(LibraryFilesError) {
+      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.discardFailedCommit() }
+    } catch {
+      // The files and their intents stay. The next recovery moves the files back, unless it finds the change committed.
+      logger.error("undoing file changes postponed", metadata: ["error": "\(error)"])
+      return
+    }
     for step in changes.steps.reversed() {
       do throws(LibraryFilesError) {
         try recoverUpload(of: step)

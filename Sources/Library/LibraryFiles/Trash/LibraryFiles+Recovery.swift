@@ -36,6 +36,10 @@ extension LibraryFiles {
   /// Call with the lock held: then no running process owns a remaining intent.
   func recoverUnfinished() throws(LibraryFilesError) {
     let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
+    let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
+    if unfinished.isEmpty && uploads.isEmpty { return }
+    // The transaction of an intent may have failed in this process.
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.discardFailedCommit() }
     for record in unfinished {
       logger.notice(
         "recovering unfinished file change",
@@ -44,7 +48,6 @@ extension LibraryFiles {
         ])
       try withoutBlockingOthers("\(record.identifier)") { () throws(LibraryFilesError) in try recover(record) }
     }
-    let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
     for upload in uploads {
       logger.notice("recovering unfinished file change", metadata: ["upload": "\(upload.identifier)"])
       try withoutBlockingOthers("\(upload.identifier)") { () throws(LibraryFilesError) in try recover(upload) }

@@ -2,7 +2,7 @@
 //
 //     prepare   write an intent for each asset in one transaction; then move every file and sync the folders
 //     commit    within the transaction of the change list: remove or restore the assets, delete the intents
-//     revert    if that transaction failed: move the files back, delete the intents
+//     revert    if that transaction failed: make sure that it stays so, move the files back, delete the intents
 //
 // At start, an intent that is still there is reverted, or completed if its assets are already gone (see
 // LibraryFiles.recover).
@@ -63,7 +63,8 @@ package protocol FileChangePreparing: Sendable {
     _ changes: [FileChange], for principal: Principal
   ) throws(FileChangeFailure) -> PendingFileChanges
 
-  /// Moves the files of prepared but uncommitted changes back, and deletes their intents.
+  /// Moves the files of prepared but uncommitted changes back, and deletes their intents. If the catalogue can't be
+  /// written, both stay as they are until a later recovery.
   func revert(_ changes: PendingFileChanges)
 
   /// Removes leftover files of committed changes, and starts the recomputation of moments that the commit left stale.

@@ -1,0 +1,19 @@
+// If the disk fails while SQLite syncs a commit, SQLite reports an error and goes on without the transaction. But the
+// transaction stays in the log, whole, until another one overwrites it: a start before that would take it for committed
+// (https://www.sqlite.org/walformat.html, "Recovery").
+
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// Makes sure that a transaction that failed is not taken for committed by a later start. Call it before files that
+  /// were moved for a transaction are moved back. If this throws, the transaction may still turn out to be committed,
+  /// and the files must stay where they are, with their intents: that is right in both cases.
+  package func discardFailedCommit() throws(AssetSourceError) {
+    try writeMaintenance { db in
+      // SQLite writes no page if an update keeps all values.
+      let count: Int64 = try CatalogueValue.discardedCommits.read(db) ?? 0
+      try CatalogueValue.discardedCommits.write(count + 1, db)
+    }
+  }
+}
