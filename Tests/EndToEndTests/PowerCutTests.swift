@@ -161,6 +161,28 @@ struct PowerCutTests {
     #expect(check.status == 0, "\(check.output)")
   }
 
+  @Test("reads that the disk refuses do not count as damaged pages: afterwards photod is ready")
+  func refusedReads() throws {
+    let world = try LoadedLibrary(assets: 2)
+    let failing = Self.log(world.folders) + ".failing"
+    defer { unlink(failing) }
+    let cut = try PowerCut(root: world.folders.base + "/", log: Self.log(world.folders))
+    let daemon = try TestDaemon(
+      serving: world.folders, environment: cut.environment.merging(["POWER_CUT_FAIL_READS": failing]) { $1 })
+    var refused = 0
+    // A reader has some pages in memory. After a commit it reads most of them again.
+    for number in 0..<20 where refused < 3 {
+      let list = #"{"type": "updateAsset", "asset": "\#(world.identifiers[0])", "caption": "\#(number)"}"#
+      #expect(try daemon.post("/v1/changes", #"{"changes": [\#(list)]}"#).status == 200)
+      try Data().write(to: URL(filePath: failing))
+      if try daemon.get("/v1/assets").status >= 500 { refused += 1 }
+      unlink(failing)
+      #expect(try daemon.get("/v1/assets").status == 200)
+    }
+    #expect(refused == 3)
+    #expect(try daemon.get("/readyz").status == 200)
+  }
+
   @Test("an upload whose folder can't be synced is refused and leaves no file, so that a repeated one makes one file")
   func unsyncedFolder() throws {
     let folders = try TestDaemon.Folders()

@@ -8,6 +8,7 @@
 //     POWER_CUT_FAIL_FOLDERS   while this file exists, syncs of folders fail with EIO
 //     POWER_CUT_FAIL_COMMIT   while this file exists, the first sync of a file after a rename fails with EIO, and then
 //                             all syncs do: of a change that moves files, its commit fails, and what undoes it
+//     POWER_CUT_FAIL_READS    while this file exists, reads of the catalogue and of its log fail with EIO
 //
 // A record is a struct record, followed by `length` bytes for a write. Names are not recorded: the test assumes that
 // they are durable at once. Memory that is mapped is not recorded: SQLite maps only its -shm file, which it makes anew.
@@ -39,7 +40,7 @@ struct record {
 static int log_descriptor = -1;
 static dev_t device;
 static int is_deaf;
-static const char *fail_path, *fail_folders_path, *fail_commit_path;
+static const char *fail_path, *fail_folders_path, *fail_commit_path, *fail_reads_path;
 static volatile int has_renamed, has_failed_commit;
 
 __attribute__((constructor)) static void power_cut_begin(void) {
@@ -52,6 +53,7 @@ __attribute__((constructor)) static void power_cut_begin(void) {
   fail_path = getenv("POWER_CUT_FAIL");
   fail_folders_path = getenv("POWER_CUT_FAIL_FOLDERS");
   fail_commit_path = getenv("POWER_CUT_FAIL_COMMIT");
+  fail_reads_path = getenv("POWER_CUT_FAIL_READS");
   is_deaf = deaf && deaf[0] == '1';
   int descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (descriptor < 0) return;
@@ -86,6 +88,20 @@ static int is_failing_commit(int is_file) {
   int code = errno;
   int fails = access(fail_commit_path, F_OK) == 0 && (has_failed_commit || (is_file && has_renamed));
   if (fails) has_failed_commit = 1;
+  errno = fails ? EIO : code;
+  return fails;
+}
+
+static int is_failing_read(int descriptor) {
+  if (!fail_reads_path) return 0;
+  int code = errno, fails = 0;
+  if (access(fail_reads_path, F_OK) == 0) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    fails = strstr(path, "/catalogue.sqlite") != 0;
+  }
   errno = fails ? EIO : code;
   return fails;
 }
@@ -151,4 +167,13 @@ int renameat2(int from, const char *name, int to, const char *new_name, unsigned
   int result = (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
   if (result == 0 && fail_commit_path && access(fail_commit_path, F_OK) == 0) has_renamed = 1;
   return result;
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
+  if (is_failing_read(descriptor)) return -1;
+  return syscall(SYS_pread64, descriptor, bytes, count, offset);
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
+  return pread64(descriptor, bytes, count, offset);
 }

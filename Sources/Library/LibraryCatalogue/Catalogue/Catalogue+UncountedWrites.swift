@@ -18,13 +18,10 @@ extension Catalogue {
 
   /// Like ``writeMaintenance(isLarge:_:)``, but throws the errors of the body untranslated.
   func writeUncounted(isLarge: Bool = false, _ body: (Database) throws -> Void) throws {
-    do {
-      try pool.writeWithoutTransaction { db in
+    try pool.writeWithoutTransaction { db in
+      try file.checkingErrors(of: db, isWrite: true) {
         try commits.withoutCounting { try Self.transaction(isLarge: isLarge, db, body) }
       }
-    } catch {
-      file.recordDamage(in: error, ofWrite: true)
-      throw error
     }
   }
 

@@ -215,16 +215,18 @@ package final class Catalogue: Sendable {
 
   /// Reads in one transaction, and translates errors to ``AssetSourceError``.
   func read<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
-    do { return try pool.read(body) } catch {
-      file.recordDamage(in: error)
+    do {
+      return try pool.read { db in try file.checkingErrors(of: db) { try body(db) } }
+    } catch {
       throw Self.translated(error)
     }
   }
 
   /// Reads without a transaction, which a single statement does not need, and translates errors.
   func readSingleStatement<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
-    do { return try pool.unsafeRead(body) } catch {
-      file.recordDamage(in: error)
+    do {
+      return try pool.unsafeRead { db in try file.checkingErrors(of: db) { try body(db) } }
+    } catch {
       throw Self.translated(error)
     }
   }

@@ -1,8 +1,12 @@
 // SQLite writes to the file that it opened, even after that file was moved or deleted, and then commits are lost. So
 // the path is checked before each commit.
+//
+// SQLite reports a read that the disk refuses (EIO) as a damaged page, as it does with pages that are damaged. The
+// former ends when the disk works again, so the two are told apart by the error number of the file.
 
 import DurableFiles
 import GRDB
+import GRDBSQLite
 import PhotoModel
 import Synchronization
 
@@ -39,14 +43,24 @@ final class CatalogueFile: TransactionObserver, Sendable {
     }
   }
 
+  /// Runs a read or a write of a connection, and throws its errors as ``checked(_:of:isWrite:)`` returns them.
+  func checkingErrors<Value>(of db: Database, isWrite: Bool = false, _ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch { throw checked(error, of: db, isWrite: isWrite) }
+  }
+
   /// Remembers that an error reports a damaged page. A damaged page of the search index counts only if a write meets
   /// it: then changes of assets can't be stored, while a failed read only fails searches.
-  func recordDamage(in error: any Error, ofWrite isWrite: Bool = false) {
-    guard let error = error as? DatabaseError else { return }
-    let isDamaged = error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
-    if isDamaged && (isWrite || error.extendedResultCode != .SQLITE_CORRUPT_VTAB) {
+  ///
+  /// - Parameter db: the connection that has just failed.
+  /// - Returns: the error, or SQLITE_IOERR_READ if the disk has refused the read.
+  func checked(_ error: any Error, of db: Database, isWrite: Bool = false) -> any Error {
+    guard let failure = error as? DatabaseError else { return error }
+    guard failure.resultCode == .SQLITE_CORRUPT || failure.resultCode == .SQLITE_NOTADB else { return error }
+    if let reason = db.takeReadFailure() { return DatabaseError(resultCode: .SQLITE_IOERR_READ, message: "\(reason)") }
+    if isWrite || failure.extendedResultCode != .SQLITE_CORRUPT_VTAB {
       hasDamagedPages.store(true, ordering: .relaxed)
     }
+    return error
   }
 
   private func checkPath() throws(ReplacedError) {
@@ -61,4 +75,31 @@ final class CatalogueFile: TransactionObserver, Sendable {
   func databaseWillCommit() throws { try checkPath() }
   func databaseDidCommit(_ db: Database) {}
   func databaseDidRollback(_ db: Database) {}
+}
+
+extension Database {
+  /// The error numbers of pread(2) that SQLite reports as damaged pages: `unixRead` in its os_unix.c.
+  private static let readFailures: Set<Int32> = [EIO, ENXIO, ERANGE]
+  /// An offset beyond the end of any catalogue.
+  private static let beyondEnd: Int64 = 1 << 40
+
+  /// Why the disk has refused a read of the database's file or of its log on this connection since the last call; `nil`
+  /// if it has not.
+  fileprivate func takeReadFailure() -> SystemError? {
+    var failure: SystemError?
+    for part in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
+      var pointer: UnsafeMutablePointer<sqlite3_file>?
+      guard sqlite3_file_control(sqliteConnection, "main", part, &pointer) == SQLITE_OK, let file = pointer,
+        let methods = file.pointee.pMethods
+      else { continue }
+      var code: Int32 = 0
+      let result = methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &code)
+      if result == SQLITE_OK, Self.readFailures.contains(code) { failure = SystemError(code: code) }
+      // SQLite keeps the number until another call fails, or until a read reaches the end of the file, which is no
+      // failure. Otherwise a page that is damaged would be taken for another refused read later.
+      var byte: UInt8 = 0
+      _ = methods.pointee.xRead(file, &byte, 1, Self.beyondEnd)
+    }
+    return failure
+  }
 }

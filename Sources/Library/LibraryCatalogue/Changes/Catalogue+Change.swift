@@ -19,11 +19,12 @@ extension Catalogue {
     do {
       token = try pool.writeWithoutTransaction { db -> ChangeToken in
         var token = ChangeToken(0)
-        try Self.transaction(isLarge: isLarge, db) { token = try Self.change($0, body) }
+        try file.checkingErrors(of: db, isWrite: true) {
+          try Self.transaction(isLarge: isLarge, db) { token = try Self.change($0, body) }
+        }
         return token
       }
     } catch {
-      file.recordDamage(in: error, ofWrite: true)
       throw Self.translated(error)
     }
     feed.changed(to: token)

@@ -135,8 +135,8 @@ package struct ChangeListExecutor: Sendable {
       throw error
     } catch {
       // Here, because `Catalogue.change` sees only the translated error.
-      catalogue.file.recordDamage(in: error, ofWrite: true)
-      throw ChangeListError(.source(Catalogue.translated(error)))
+      let cause = catalogue.file.checked(error, of: db, isWrite: true)
+      throw ChangeListError(.source(Catalogue.translated(cause)))
     }
   }
 }
