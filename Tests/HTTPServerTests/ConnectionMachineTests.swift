@@ -95,7 +95,7 @@ struct ConnectionMachineTests {
     .bytesReceived, .bodyAnnounced, request, streamed, .bodyReadRequested, .bodyWindowFull, .bodyReceived(1),
     .bodyEnded, .bodyFailed,
     .requestRejected, .peerHalfClosed, .responseBegan, .responseCompleted, .sent(1, all: false),
-    .sent(1, all: true), .writeBlocked, .drainRequested, .timerFired, .connectionFailed,
+    .sent(1, all: true), .writeBlocked, .fileLoadBegan, .drainRequested, .timerFired, .connectionFailed,
   ]
 
   @Test("every event in every phase gives the expected phase and action")
@@ -173,6 +173,11 @@ struct ConnectionMachineTests {
     #expect(machine.deadline == .max)
     _ = machine.handle(.writeBlocked, now: Self.seconds(50))
     #expect(machine.deadline == Self.seconds(55))
+    // While the server reads a disk, the client has no deadline, and a new one after that.
+    _ = machine.handle(.fileLoadBegan, now: Self.seconds(51))
+    #expect(machine.deadline == .max && !machine.isBlockedSending)
+    _ = machine.handle(.writeBlocked, now: Self.seconds(90))
+    #expect(machine.deadline == Self.seconds(95))
   }
 
   @Test("a transfer at the lowest minimum rate has a deadline at any size", arguments: [1 << 34, 1 << 40, Int.max])

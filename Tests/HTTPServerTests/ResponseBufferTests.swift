@@ -155,6 +155,7 @@ struct ResponseBufferTests {
           try responder.send(ResponseHead(.ok), body: Source()) { work in
             queue.async(execute: work)
             return true
+          } onFailure: { _ in
           }
         } catch {
           responder.send(HTTPResponse(503, body: Array("\(error)".utf8)))

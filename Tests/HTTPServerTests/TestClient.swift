@@ -104,7 +104,7 @@ struct EchoHandler: HTTPHandler {
 }
 
 /// A blocking client socket.
-final class TestClient {
+final class TestClient: Sendable {
   let descriptor: Int32
 
   /// - Parameter receiveBuffer: size of the socket's receive buffer; 0 for the system default.

@@ -15,7 +15,7 @@ package struct APIQueues: Sendable {
   /// Writes of uploaded files. Without a limit, because each piece of a body is work of its own: an upload that was
   /// admitted is never refused halfway. Each connection has at most one piece or request in it.
   let uploads: WorkQueue
-  /// Reads of originals: for metadata, for previews, and while they are sent. Each connection has at most one step in
+  /// Reads of originals: for metadata, for previews, and while they are sent. Each connection has at most two steps in
   /// it.
   let fileReads: WorkQueue
   /// Opens all files of an archive; one plan at a time leaves the disk to others.

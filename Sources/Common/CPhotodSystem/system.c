@@ -256,17 +256,27 @@ int64_t photod_send_file(int socket, int descriptor, int64_t offset, int64_t len
   return sendfile(socket, descriptor, &from, (size_t)length);
 }
 
-int photod_load_range(int descriptor, int64_t offset, int64_t length) {
+// Waits until a byte of a file is in the page cache. -1 with errno if the read failed.
+static int load_byte(int descriptor, int64_t offset) {
   char byte;
-  struct iovec last = {.iov_base = &byte, .iov_len = 1};
-  // The kernel reads ahead in order, so if the last page of a range is cached, nearly always the whole range is.
-  if (preadv2(descriptor, &last, 1, offset + length - 1, RWF_NOWAIT) >= 0) return 0;
-  // Not cached, or a file system without RWF_NOWAIT.
-  (void)readahead(descriptor, offset, (size_t)length);
   ssize_t count;
-  do count = pread(descriptor, &byte, 1, offset + length - 1);
+  do count = pread(descriptor, &byte, 1, offset);
   while (count < 0 && errno == EINTR);
   return count < 0 ? -1 : 0;
+}
+
+int photod_load_range(int descriptor, int64_t offset, int64_t length) {
+  // One call of readahead(2) starts at most one request of the disk, of 128 KiB or more, and does not wait for it.
+  const int64_t step = 128 << 10;
+  const int64_t end = offset + length;
+  for (int64_t start = offset; start < end; start += step) {
+    (void)readahead(descriptor, start, (size_t)(end - start < step ? end - start : step));
+  }
+  if (load_byte(descriptor, offset) != 0) return -1;
+  for (int64_t start = offset; start < end; start += step) {
+    if (load_byte(descriptor, (end - start < step ? end : start + step) - 1) != 0) return -1;
+  }
+  return 0;
 }
 
 int64_t photod_read_cached(int descriptor, void *bytes, size_t length, int64_t offset) {

@@ -1,16 +1,13 @@
-import CPhotodSystem
 import HTTPCore
 import Primitives
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// Carries a body from its source to a connection: it asks for segments on a work queue, hands them to the connection
 /// on the loop's queue, and asks for the next ones when little is left to send.
 ///
 ///     pull (work queue) -> source.next -> load the range -> deliver (loop) -> ... few bytes left -> pull
+///
+/// A range whose pages are evicted while the client is slow is loaded again before it is sent (``FileLoader``).
 ///
 /// At most one step is under way, so the source is never called by two threads at a time. A step collects segments of
 /// a few megabytes, so a short body takes one step: changing the queue costs more than the rest of it.
@@ -35,20 +32,19 @@ final class BodySender: Sendable {
   private let source: any BodySource
   private let responder: Responder
   private let reservation: ByteBudget.Reservation
-  /// Submits work to the queue that reads files.
-  private let submit: @Sendable (@escaping @Sendable () -> Void) -> Bool
+  let loader: FileLoader
   /// Whether the client has disconnected.
   private let isCancelled = Atomic<Bool>(false)
 
   /// - Parameter reservation: made by ``reserve(for:from:)``.
   init(
     _ source: any BodySource, to responder: Responder, reservedBy reservation: ByteBudget.Reservation,
-    submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
+    loader: FileLoader
   ) {
     self.source = source
     self.responder = responder
     self.reservation = reservation
-    self.submit = submit
+    self.loader = loader
   }
 
   /// Reserves the memory of the segments that may wait for the client at a time: those of one step, and the rest of the
@@ -73,11 +69,13 @@ final class BodySender: Sendable {
   }
 
   func pull() {
-    let isAccepted = submit { [self] in
+    let isAccepted = loader.submit { [self] in
       guard !isCancelled.load(ordering: .relaxed) else { return }
       do throws(BodySourceError) {
         responder.deliver(try next(), from: self)
       } catch {
+        // A source that the client's disconnection has cancelled throws too.
+        if !isCancelled.load(ordering: .relaxed) { loader.onFailure(error) }
         responder.abort()
       }
     }
@@ -95,18 +93,11 @@ final class BodySender: Sendable {
       }
       switch segment {
       case .bytes: memoryBytes += segment.length
-      case .file(let file, let range): try Self.load(range, of: file)
+      case .file(let file, let range): try FileLoader.load(range, of: file)
       }
       bytes += segment.length
       batch.segments.append(segment)
     }
     return batch
-  }
-
-  /// Loads the range into the page cache, so that the loop does not wait for the disk when it sends the range.
-  private static func load(_ range: Range<Int64>, of file: any SendableFile) throws(BodySourceError) {
-    guard photod_load_range(file.descriptor, range.lowerBound, Int64(range.count)) == 0 else {
-      throw .readFailed(code: errno)
-    }
   }
 }

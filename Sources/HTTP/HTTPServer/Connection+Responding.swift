@@ -82,7 +82,9 @@ extension Connection {
   /// Queues segments of a body. When they are nearly sent, `source` makes the next ones.
   func write(_ batch: BodySender.Batch, from source: BodySender, for responder: Responder) {
     guard isCurrent(responder) else { return }
-    for segment in batch.segments { sender.appendSegment(segment, reservedBy: batch.reservation) }
+    for segment in batch.segments {
+      sender.appendSegment(segment, reservedBy: batch.reservation, loader: source.loader)
+    }
     if batch.isLast { return complete() }
     sender.whenWritable { source.pull() }
     flush()
@@ -167,17 +169,38 @@ extension Connection {
 
   /// Sends queued bytes and reports the progress to the machine.
   func flush() {
+    guard !isLoadingFile else { return }
     switch sender.flush(to: socket.descriptor) {
     case .sentAll:
       socket.ignore(.output)
       if machine.phase == .sending { sender.logRequest(wasAborted: false) }
       perform(machine.handle(.sent(0, all: true), now: loop.now))
-    case .blocked(let sentBytes):
+    case .unfinished(let sentBytes):
       socket.watch(.output)
       let acknowledged = socket.acknowledgedBytes(afterSending: sentBytes)
       _ = machine.handle(.sent(acknowledged, all: false), now: loop.now)
       _ = machine.handle(.writeBlocked, now: loop.now)
+    case .notCached(let file, let range, let loader): load(range, of: file, by: loader)
     case .failed: close()
     }
+  }
+
+  /// Loads a range of a file on the queue that waits for the disk, then sends on.
+  private func load(_ range: Range<Int64>, of file: any SendableFile, by loader: FileLoader) {
+    isLoadingFile = true
+    socket.ignore(.output)
+    _ = machine.handle(.fileLoadBegan, now: loop.now)
+    let isAccepted = loader.reload(range, of: file) { [self] isLoaded in
+      loop.enqueue { [self] in fileLoaded(isLoaded) }
+    }
+    if !isAccepted { close() }
+  }
+
+  private func fileLoaded(_ isLoaded: Bool) {
+    isLoadingFile = false
+    guard machine.phase != .closed else { return }
+    guard isLoaded else { return close() }
+    sender.rangeLoaded()
+    flush()
   }
 }

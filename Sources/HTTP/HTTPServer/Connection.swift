@@ -46,6 +46,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private var isParsing = false
   /// Complete requests are buffered and are processed after the other connections have had their turn.
   private var isYielding = false
+  /// The next bytes to send are being loaded into the page cache on another queue. Nothing is sent meanwhile.
+  var isLoadingFile = false
   /// The streamed request body, from the end of the request head to the end of the response.
   private var receiver: BodyReceiver?
   /// The responder of the current response. Weak, because the responder holds the connection.

@@ -64,8 +64,10 @@ struct ConnectionMachine {
     case responseCompleted
     /// The peer's system has acknowledged this many more bytes; `all` is true if nothing remains queued here.
     case sent(Int, all: Bool)
-    /// The socket's send buffer is full.
+    /// Bytes wait for the client: the socket's send buffer is full, or other connections have their turn.
     case writeBlocked
+    /// The next bytes of the response are read from a disk, so the client is not what they wait for.
+    case fileLoadBegan
     /// The server drains: this connection accepts no further request. In `idle` the event comes twice, before and after
     /// the last read.
     case drainRequested
@@ -109,7 +111,8 @@ struct ConnectionMachine {
   /// The client may still be sending a message that was rejected.
   private var needsLinger = false
   private var requestCount = 0
-  /// Bytes that the peer's system has acknowledged since the send buffer became full; `nil` while the buffer has room.
+  /// Bytes that the peer's system has acknowledged since a response began to wait for the client; `nil` while it does
+  /// not wait.
   private var blockedSending: TransferProgress?
   /// Bytes that have arrived since the connection began to wait for the streamed body.
   private var bodyReceiving = TransferProgress(began: 0)
@@ -119,7 +122,7 @@ struct ConnectionMachine {
     deadline = now + limits.headerTimeout.unsignedNanoseconds
   }
 
-  /// Whether the send buffer is full.
+  /// Whether a response waits for the client.
   var isBlockedSending: Bool { blockedSending != nil }
 
   /// Whether a request is incomplete and more input should be read.
@@ -202,6 +205,9 @@ struct ConnectionMachine {
         blockedSending = TransferProgress(began: now)
         waitForReader(now: now)
       }
+    case (.responding, .fileLoadBegan), (.sending, .fileLoadBegan):
+      blockedSending = nil
+      deadline = .max
 
     case (.idle, .drainRequested):
       guard isDraining else {
@@ -231,7 +237,8 @@ struct ConnectionMachine {
     // others come too late to matter.
     case (_, .bytesReceived), (_, .bodyAnnounced), (_, .requestReceived), (_, .requestRejected), (_, .responseBegan),
       (_, .responseCompleted),
-      (_, .sent), (_, .writeBlocked), (_, .streamedRequestReceived), (_, .bodyReadRequested), (_, .bodyWindowFull),
+      (_, .sent), (_, .writeBlocked), (_, .fileLoadBegan), (_, .streamedRequestReceived), (_, .bodyReadRequested),
+      (_, .bodyWindowFull),
       (_, .bodyReceived), (_, .bodyEnded),
       (_, .bodyFailed), (.bodyPaused, .peerHalfClosed):
       break

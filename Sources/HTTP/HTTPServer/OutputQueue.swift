@@ -10,22 +10,31 @@ import Primitives
 /// Bytes of one connection that wait to be sent: shared arrays that are never copied, with the owners that account for
 /// their memory, and ranges of files, which the kernel sends without copying them into this process.
 struct OutputQueue {
+  /// The rest of a range of a file that is to be sent next, but whose bytes are no longer in the page cache.
+  struct UncachedRange {
+    let file: any SendableFile
+    let range: Range<Int64>
+    /// `nil`: the bytes can't be loaded again.
+    let loader: FileLoader?
+  }
+
   private enum Content {
     case memory([UInt8])
-    case file(any SendableFile, Range<Int64>)
+    /// Loaded into the page cache at a time of the loop's clock, in nanoseconds.
+    case file(any SendableFile, Range<Int64>, loader: FileLoader?, loaded: UInt64)
     /// The last bytes of a range of a file: sent by a call of their own, and only if the file is unchanged.
     case end([UInt8], of: any PreparedFile)
 
     var count: Int {
       switch self {
       case .memory(let bytes), .end(let bytes, _): bytes.count
-      case .file(_, let range): range.count
+      case .file(_, let range, _, _): range.count
       }
     }
   }
 
   private struct Piece {
-    let content: Content
+    var content: Content
     /// Released when this piece, and so everything before it, is sent.
     var owner: (any MemoryOwner)?
     /// The budget reservation of the bytes. Nothing observes this budget, so its deinit runs no foreign
@@ -34,6 +43,10 @@ struct OutputQueue {
   }
 
   private static let maximumVectorsPerSend = 16
+  /// For this time the bytes of a file that were loaded are taken to be in the page cache. So a client that reads at
+  /// once costs no probes, a range that was just loaded is sent, and a file system that can't tell what is in the page
+  /// cache gets its ranges loaded again at most once in this time.
+  private static let loadedNanoseconds: UInt64 = 1_000_000_000
 
   private var pieces: Deque<Piece> = []
   /// Owners and files whose bytes are sent. Their deinit may run arbitrary code that uses this queue, or close a
@@ -56,9 +69,13 @@ struct OutputQueue {
   }
 
   /// Queues a range of a file, which must not be empty. The file is held until the range is sent.
-  mutating func append(_ file: any SendableFile, _ range: Range<Int64>) {
+  ///
+  /// - Parameters:
+  ///   - loader: loads the range again if its pages are evicted before it is sent.
+  ///   - now: the time of the loop's clock. The range is in the page cache.
+  mutating func append(_ file: any SendableFile, _ range: Range<Int64>, loader: FileLoader?, now: UInt64) {
     precondition(!range.isEmpty)
-    pieces.append(Piece(content: .file(file, range)))
+    pieces.append(Piece(content: .file(file, range, loader: loader, loaded: now)))
     byteCount += range.count
   }
 
@@ -151,12 +168,28 @@ struct OutputQueue {
     return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0))
   }
 
+  /// The rest of the range of a file that is to be sent next, if the kernel could have to wait for the disk to send it.
+  /// Probes the page cache, unless the range was loaded within the last second.
+  func uncachedRange(now: UInt64) -> UncachedRange? {
+    guard case .file(let file, let range, let loader, let loaded) = pieces.first?.content,
+      now >= loaded + Self.loadedNanoseconds
+    else { return nil }
+    let rest = range.lowerBound + Int64(sentOfFirst)..<range.upperBound
+    return file.isCached(rest) ? nil : UncachedRange(file: file, range: rest, loader: loader)
+  }
+
+  /// The range of a file that is to be sent next is in the page cache again.
+  mutating func rangeLoaded(now: UInt64) {
+    guard case .file(let file, let range, let loader, _) = pieces.first?.content else { return }
+    pieces[0].content = .file(file, range, loader: loader, loaded: now)
+  }
+
   /// Sends the first pieces: arrays with one gathered send, or a range of a file or its end. Returns the number of
   /// bytes sent, or -1 with `errno` set.
   mutating func send(to descriptor: Int32) -> Int {
     let sent =
       switch pieces.first?.content {
-      case .file(let file, let range):
+      case .file(let file, let range, _, _):
         Self.send(file, range.lowerBound + Int64(sentOfFirst)..<range.upperBound, to: descriptor)
       case .end(let bytes, let file): Self.send(bytes, from: sentOfFirst, ifUnchanged: file, to: descriptor)
       case .memory, nil: sendArrays(to: descriptor)
@@ -233,7 +266,9 @@ struct OutputQueue {
     if let owner = piece.owner { sentOwners.append(owner) }
     switch piece.content {
     case .memory: break
-    case .file(let file, _): sentOwners.append(file)
+    case .file(let file, _, let loader, _):
+      sentOwners.append(file)
+      if let loader { sentOwners.append(loader) }
     case .end(_, let file): sentOwners.append(file)
     }
   }

@@ -46,13 +46,16 @@ package final class Responder: Sendable {
   /// Sends a response whose body is produced while it is sent. Its head gets the Content-Length of the source, and
   /// nothing is read for HEAD. Call it on a work queue: the calling thread reads the first segments.
   ///
-  /// - Parameter submit: submits work to the queue that reads the further segments and waits for the disk. If it
-  ///   returns `false`, the work is not accepted and the connection closes.
+  /// - Parameters:
+  ///   - submit: submits work to the queue that reads the further segments and waits for the disk. If it returns
+  ///     `false`, the work is not accepted and the connection closes.
+  ///   - onFailure: called on any thread with the cause, if a further segment can't be read. The connection closes.
   /// - Throws: if the first segments can't be read, or if there is no memory for the segments. Nothing is sent then, so
   ///   another response can follow.
   package func send(
     _ head: ResponseHead, body source: any BodySource,
-    submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
+    submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool,
+    onFailure: @escaping @Sendable (BodySourceError) -> Void
   ) throws(BodySourceError) {
     let length = Int(source.length)
     guard !isHead, length > 0 else {
@@ -63,7 +66,8 @@ package final class Responder: Sendable {
       }
     }
     guard let reservation = BodySender.reserve(for: source, from: connection.responseBudget) else { throw .overloaded }
-    let sender = BodySender(source, to: self, reservedBy: reservation, submit: submit)
+    let sender = BodySender(
+      source, to: self, reservedBy: reservation, loader: FileLoader(submit: submit, onFailure: onFailure))
     // Weak, so that a body whose first segments can't be read is released before the response that follows.
     onClose { [weak sender] in sender?.cancel() }
     let batch = try sender.first()

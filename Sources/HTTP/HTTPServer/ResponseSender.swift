@@ -20,14 +20,20 @@ struct ResponseSender {
   enum FlushResult {
     /// Everything that was queued is sent.
     case sentAll
-    /// The send buffer is full. `sentBytes` were accepted in this flush.
-    case blocked(sentBytes: Int)
+    /// Bytes are left, because the send buffer is full or because other connections have their turn. `sentBytes` were
+    /// accepted in this flush.
+    case unfinished(sentBytes: Int)
+    /// The next bytes of a file must be loaded by this loader before they are sent.
+    case notCached(any SendableFile, Range<Int64>, FileLoader)
     /// The connection is broken.
     case failed
   }
 
   /// A waiting producer is called when at most this many bytes remain to be sent.
   static let lowWatermarkBytes = 65_536
+  /// A flush ends when it has sent at least this many bytes: then other connections have their turn. One send may
+  /// exceed it by what the send buffer holds.
+  private static let flushBytes = 1 << 20
 
   private let loop: EventLoop
   /// The peer as written to the access log. Empty if that is disabled.
@@ -87,13 +93,17 @@ struct ResponseSender {
 
   /// Queues a segment of a body of known length.
   ///
-  /// - Parameter reservation: counts the segments in memory of the whole body; held until this one is sent.
-  mutating func appendSegment(_ segment: BodySegment, reservedBy reservation: ByteBudget.Reservation) {
+  /// - Parameters:
+  ///   - reservation: counts the segments in memory of the whole body; held until this one is sent.
+  ///   - loader: loads a range of a file again if its pages are evicted before it is sent.
+  mutating func appendSegment(
+    _ segment: BodySegment, reservedBy reservation: ByteBudget.Reservation, loader: FileLoader
+  ) {
     switch segment {
     case .bytes(let bytes): appendBody(bytes, reservedBy: reservation)
     case .file(let file, let range):
       logEntry?.bodyBytes += range.count
-      output.append(file, range)
+      output.append(file, range, loader: loader, now: loop.now)
     }
   }
 
@@ -185,7 +195,7 @@ struct ResponseSender {
     let bytes = UnsafeRawBufferPointer(rebasing: loop.rangeBuffer[..<(range.count - uncopied.count)])
     guard uncopied.isEmpty else {
       output.append(Array(head[..<headBytes]))
-      output.append(range.file, uncopied)
+      output.append(range.file, uncopied, loader: nil, now: loop.now)
       output.append(Array(bytes), ifUnchanged: range.file, reservedBy: reservation)
       return
     }
@@ -194,25 +204,34 @@ struct ResponseSender {
     loop.counters.countSent(sent)
   }
 
-  /// Sends queued bytes until none are left or the kernel accepts no more.
+  /// Sends queued bytes until none are left, the kernel accepts no more, or the connection has had its turn. Bytes of
+  /// files are sent only from the page cache: this runs on the loop, which must not wait for a disk.
   mutating func flush(to descriptor: Int32) -> FlushResult {
     var sentBytes = 0
     while !output.isEmpty {
+      if sentBytes >= Self.flushBytes { break }
+      if let uncached = output.uncachedRange(now: loop.now) {
+        // A prepared range, which nothing can load again. It is short, so nearly always the kernel has all of it.
+        guard let loader = uncached.loader else { return .failed }
+        return .notCached(uncached.file, uncached.range, loader)
+      }
       let sent = output.send(to: descriptor)
       if sent >= 0 {
         sentBytes += sent
         loop.counters.countSent(sent)
         releaseSentOwners()
       } else if errno == EAGAIN {
-        notifyProducers()
-        return .blocked(sentBytes: sentBytes)
+        break
       } else if errno != EINTR {
         return .failed
       }
     }
     notifyProducers()
-    return .sentAll
+    return output.isEmpty ? .sentAll : .unfinished(sentBytes: sentBytes)
   }
+
+  /// The bytes that a flush found to be missing are in the page cache again.
+  mutating func rangeLoaded() { output.rangeLoaded(now: loop.now) }
 
   /// Asynchronous, because a producer writes at once and would re-enter the connection.
   private mutating func notifyProducers() {

@@ -2,16 +2,23 @@ import CPhotodSystem
 import HTTPCore
 
 extension SendableFile {
-  /// Whether a range is in the page cache. It is probed at the last byte of each step: the kernel reads ahead in order,
-  /// so a step whose last page is there is nearly always there as a whole. Never waits for the disk. False on a file
+  /// The distance of the bytes that are probed: no less than the kernel reads with one request of the disk.
+  private static var probedBytes: Int64 { 128 << 10 }
+
+  /// Whether a range is in the page cache. It is probed at its first byte, because the kernel usually evicts the pages
+  /// of a file in the order in which they were read, and at the last one of each 128 KiB, because it reads ahead in
+  /// order. It can miss pages in between that were evicted on their own. Never waits for the disk. False on a file
   /// system that can't tell.
-  package func isCached(_ range: Range<Int64>, step: Int64) -> Bool {
+  package func isCached(_ range: Range<Int64>) -> Bool {
+    guard !range.isEmpty else { return true }
+    var position = range.lowerBound
     var end = range.lowerBound
-    while end < range.upperBound {
-      end = min(end + step, range.upperBound)
+    while true {
       var byte: UInt8 = 0
-      guard photod_read_cached(descriptor, &byte, 1, end - 1) == 1 else { return false }
+      guard photod_read_cached(descriptor, &byte, 1, position) == 1 else { return false }
+      if end == range.upperBound { return true }
+      end = min(end + Self.probedBytes, range.upperBound)
+      position = end - 1
     }
-    return true
   }
 }

@@ -127,7 +127,7 @@ struct AdjustedPhotoSender: Sendable {
       case .final(let frame) where frame.result.isIncomplete:
         answer.reply.send(Problem(ImageServiceError.codec(.malformed("the original is damaged", offset: nil))).response)
       case .final(let frame):
-        // The queue has no limit; each connection has at most one step in it.
+        // The queue has no limit; each connection has at most two steps in it.
         _ = sender.files.submit { [self] in store(frame, answer) }
       }
     }

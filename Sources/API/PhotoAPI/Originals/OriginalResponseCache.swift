@@ -46,7 +46,7 @@ final class OriginalResponseCache: Sendable {
         range = slice.lowerBound + Int64(part.lowerBound)..<slice.lowerBound + Int64(part.upperBound)
       }
       guard !range.isEmpty, range.count <= Self.maximumCachedBytes else { return false }
-      return SendableSource(original.source).isCached(range, step: OriginalBody.segmentBytes)
+      return SendableSource(original.source).isCached(range)
     }
   }
 

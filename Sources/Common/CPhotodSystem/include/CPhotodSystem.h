@@ -60,8 +60,8 @@ int photod_open_subdirectory(int directory, const char *name);
 
 // Sends bytes of a file to a socket (sendfile(2)) and returns how many the socket took: 0 at the end of the file.
 int64_t photod_send_file(int socket, int descriptor, int64_t offset, int64_t length);
-// Loads a range of a file into the page cache, so that sending it does not wait for the disk. Returns when the last
-// byte of the range is cached; nearly always the whole range is. -1 with errno if a read failed.
+// Loads a range of a file into the page cache, so that sending it does not wait for the disk. Returns when its first
+// byte and the last one of each 128 KiB are cached; nearly always the whole range is. -1 with errno if a read failed.
 int photod_load_range(int descriptor, int64_t offset, int64_t length);
 // Reads bytes of a file that are in the page cache, and never waits for the disk (preadv2(2), RWF_NOWAIT). Returns the
 // number of bytes read: fewer than `length` at the first byte that is not cached, and 0 on a file system without this
