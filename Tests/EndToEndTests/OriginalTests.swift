@@ -188,8 +188,11 @@ struct OriginalTests {
   private static let transferBytes = 24 << 20
 
   /// Asks for a file with a small receive buffer, reads its head and a few bytes, calls `change`, and reads the rest.
-  private func transfer(_ change: (TestDaemon) throws -> Void) throws -> (length: Int, body: [UInt8]) {
-    let daemon = try TestDaemon { try $0.put(Self.large(Self.transferBytes), "a.jpg") }
+  private func transfer(
+    launcher: String = "exec \"$@\"", _ change: (TestDaemon) throws -> Void,
+    ended: (TestDaemon) throws -> Void = { _ in }
+  ) throws -> (length: Int, body: [UInt8]) {
+    let daemon = try TestDaemon({ try $0.put(Self.large(Self.transferBytes), "a.jpg") }, launcher: launcher)
     let socket = try daemon.connection()
     defer { close(socket) }
     let request = Array(
@@ -205,6 +208,7 @@ struct OriginalTests {
     while received.count < 100_000 { try #require(read()) }
     try change(daemon)
     while read() {}
+    try ended(daemon)
     let end = try #require(received.firstRange(of: Array("\r\n\r\n".utf8)))
     let head = String(decoding: received[..<end.lowerBound], as: UTF8.self)
     let length = head.components(separatedBy: "Content-Length: ").last?.prefix { $0.isNumber }
@@ -223,9 +227,11 @@ struct OriginalTests {
     #expect(length == body.count && isWhole)
   }
 
-  @Test("a file that is written to or cut during the transfer ends the transfer early", arguments: [true, false])
+  @Test(
+    "a file that is written to or cut during the transfer ends the transfer early, and the log says why",
+    arguments: [true, false])
   func changedInPlace(isCut: Bool) throws {
-    let (length, body) = try transfer { daemon in
+    let (length, body) = try transfer(launcher: TestDaemon.loggingLauncher()) { daemon in
       let path = daemon.library + "/a.jpg"
       if isCut {
         #expect(truncate(path, 1 << 20) == 0)
@@ -234,6 +240,10 @@ struct OriginalTests {
         try handle.seek(toOffset: 20 << 20)
         try handle.write(contentsOf: Data(repeating: 1, count: 1000))
         try handle.close()
+      }
+    } ended: { daemon in
+      try daemon.until("the log has the cause") {
+        daemon.log.contains { $0.contains("msg=\"response ended early\"") && $0.contains("error=originalChanged") }
       }
     }
     // What was on its way may already have the new content: the kernel sends the pages of the file. The client sees that

@@ -36,6 +36,16 @@ extension TestDaemon {
     try eventually(what, longestPause: 50_000, isSo)
   }
 
+  /// The argument `launcher` of a daemon whose log is kept beside its library: see ``log``.
+  ///
+  /// - Parameter program: runs the daemon; empty for the shell itself.
+  static func loggingLauncher(_ program: String = "") -> String { "exec \(program) \"$@\" 2>>\"$4.log\"" }
+
+  /// The lines of the log so far.
+  var log: [Substring] {
+    ((try? String(contentsOfFile: library + ".log", encoding: .utf8)) ?? "").split(separator: "\n")
+  }
+
   /// Changes a database of the data folder as another process would, in one transaction.
   func script(_ database: String, _ statements: String) throws {
     var configuration = Configuration()

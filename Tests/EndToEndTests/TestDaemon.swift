@@ -44,9 +44,12 @@ final class TestDaemon: @unchecked Sendable {
   }
 
   /// The library is scanned before the tests begin and not again, so that changes of its files go unnoticed.
-  convenience init(unwatched fill: (TestDaemon.Files) throws -> Void, arguments: [String] = []) throws {
+  convenience init(
+    unwatched fill: (TestDaemon.Files) throws -> Void, arguments: [String] = [], launcher: String = "exec \"$@\""
+  ) throws {
     try self.init(
-      fill, arguments: ["--set", "watch.enabled=false", "--set", "scan.intervalSeconds=0"] + arguments)
+      fill, arguments: ["--set", "watch.enabled=false", "--set", "scan.intervalSeconds=0"] + arguments,
+      launcher: launcher)
     try until("the scan at the start has ended") {
       String(decoding: try get("/metrics").body, as: UTF8.self).split(separator: "\n").contains {
         $0.hasPrefix("photod_library_scans_total{result=\"completed\"}") && !$0.hasSuffix(" 0")

@@ -46,6 +46,8 @@ private final class SentFile: SendableFile {
 
   var descriptor: Int32 { isUnreadable.load(ordering: .relaxed) ? unreadable : file }
 
+  func cut() { ftruncate(file, 0) }
+
   func evict() { posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) }
 
   /// Whether the pages of a file here can be evicted, or the file system can't tell what is in the page cache.
@@ -136,14 +138,21 @@ struct FileBodyTests {
     }
   }
 
+  /// Asks for the file. Returns when the server has sent as much as the buffers of the connection hold.
+  private func ask(_ server: TestServer, _ handler: Handler) throws -> TestClient {
+    let client = try TestClient(port: server.port)
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    try #require(handler.began.wait(timeout: .now() + 60) == .success)
+    // The connection takes several turns.
+    for _ in 0..<20 { try server.probe() }
+    return client
+  }
+
   /// A server that has sent the beginning of a file to a client, whose reader begins when the rest of the file is no
   /// longer in the page cache. Returns when the server has submitted work to load it.
   private func sendEvictedFile(_ handler: Handler, prepare: () -> Void = {}) throws -> (TestServer, Reader) {
     let server = try TestServer(handler: handler)
-    let client = try TestClient(port: server.port)
-    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-    try #require(handler.began.wait(timeout: .now() + 60) == .success)
-    try server.probe()
+    let client = try ask(server, handler)
     handler.file.evict()
     prepare()
     server.clock.advance(seconds: 2)
@@ -178,6 +187,19 @@ struct FileBodyTests {
     #expect(body.count < SentFile.size && body[...] == SentFile.bytes[..<body.count])
     try server.probe()
     #expect(handler.failures.withLock { $0 } == [.readFailed(code: EBADF)])
+  }
+
+  @Test("a file that is cut while it is sent ends the response early, and its cause is reported once")
+  func cut() throws {
+    let handler = Handler(try SentFile())
+    let server = try TestServer(handler: handler)
+    let client = try ask(server, handler)
+    handler.file.cut()
+    let body = try Reader(client).body()
+    #expect(body.count < SentFile.size)
+    try server.probe()
+    #expect(handler.failures.withLock { $0 } == [.fileChanged])
+    handler.runWork()
   }
 
   @Test("one flush sends a share of a file, so that other connections have their turn")

@@ -100,7 +100,7 @@ package final class PhotoAPI: Sendable {
     let originalFiles = OriginalFiles(
       originals: originals, overlays: OverlayCache(), openFiles: openFiles,
       removes: options.namesNeedScope ? [.locations, .names] : .locations, logger: logger)
-    let sender = OriginalSender(files: queues.fileReads, maximumRanges: options.maximumRanges)
+    let sender = OriginalSender(files: queues.fileReads, maximumRanges: options.maximumRanges, logger: logger)
     let originalResponses = OriginalResponseCache()
     self.originalResponses = originalResponses
     data = DataRoute(

@@ -181,6 +181,9 @@ extension Connection {
       _ = machine.handle(.sent(acknowledged, all: false), now: loop.now)
       _ = machine.handle(.writeBlocked, now: loop.now)
     case .notCached(let file, let range, let loader): load(range, of: file, by: loader)
+    case .fileFailed(let loader, let error):
+      loader.onFailure(error)
+      close()
     case .failed: close()
     }
   }

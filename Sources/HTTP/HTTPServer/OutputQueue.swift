@@ -43,6 +43,8 @@ struct OutputQueue {
   }
 
   private static let maximumVectorsPerSend = 16
+  /// The `errno` of ``send(to:)`` if a file ends before its range.
+  static let endOfFile = ENODATA
   /// For this time the bytes of a file that were loaded are taken to be in the page cache. So a client that reads at
   /// once costs no probes, a range that was just loaded is sent, and a file system that can't tell what is in the page
   /// cache gets its ranges loaded again at most once in this time.
@@ -178,6 +180,12 @@ struct OutputQueue {
     return file.isCached(rest) ? nil : UncachedRange(file: file, range: rest, loader: loader)
   }
 
+  /// What loads the range of a file that is to be sent next.
+  var nextLoader: FileLoader? {
+    guard case .file(_, _, let loader, _) = pieces.first?.content else { return nil }
+    return loader
+  }
+
   /// The range of a file that is to be sent next is in the page cache again.
   mutating func rangeLoaded(now: UInt64) {
     guard case .file(let file, let range, let loader, _) = pieces.first?.content else { return }
@@ -202,7 +210,7 @@ struct OutputQueue {
     let sent = photod_send_file(descriptor, file.descriptor, range.lowerBound, Int64(range.count))
     guard sent == 0 else { return Int(sent) }
     // The file is shorter than it was, so its bytes can no longer be sent.
-    errno = EIO
+    errno = endOfFile
     return -1
   }
 

@@ -27,6 +27,8 @@ struct ResponseSender {
     case notCached(any SendableFile, Range<Int64>, FileLoader)
     /// The connection is broken.
     case failed
+    /// A file can't be sent to its end. The loader's owner learns why.
+    case fileFailed(FileLoader, BodySourceError)
   }
 
   /// A waiting producer is called when at most this many bytes remain to be sent.
@@ -220,11 +222,14 @@ struct ResponseSender {
         sentBytes += sent
         loop.counters.countSent(sent)
         releaseSentOwners()
-      } else if errno == EAGAIN {
-        break
-      } else if errno != EINTR {
-        return .failed
+        continue
       }
+      let code = errno
+      if code == EAGAIN { break }
+      if code == EINTR { continue }
+      // A socket fails with other codes.
+      guard [EIO, ESTALE, OutputQueue.endOfFile].contains(code), let loader = output.nextLoader else { return .failed }
+      return .fileFailed(loader, code == OutputQueue.endOfFile ? .fileChanged : .readFailed(code: code))
     }
     notifyProducers()
     return output.isEmpty ? .sentAll : .unfinished(sentBytes: sentBytes)

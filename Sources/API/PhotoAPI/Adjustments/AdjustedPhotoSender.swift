@@ -114,9 +114,7 @@ struct AdjustedPhotoSender: Sendable {
       switch delivery {
       case .progress, .degraded: break
       case .failed(let error):
-        let problem = Problem(error)
-        if problem.isServerFailure { answer.reply.logFailure("image failed", error, to: logger) }
-        answer.reply.send(problem.response)
+        answer.reply.send(answer.reply.problem(error, "image failed", logger).response)
       // A smaller picture may be sent in place of an image, but not in place of data.
       case .final(let frame) where frame.result.isInCloud:
         answer.reply.send(Problem(ImageServiceError.inCloud).response)
@@ -140,7 +138,7 @@ struct AdjustedPhotoSender: Sendable {
       try? bytes(of: frame, answer)
     } completion: { [self] file in
       do throws(Problem) {
-        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), frame.memoryOwner, answer) }
+        if let file { try send(file, answer) } else { try send(frame, answer) }
       } catch {
         answer.reply.send(error.response)
       }
@@ -154,13 +152,16 @@ struct AdjustedPhotoSender: Sendable {
   }
 
   /// Sends the picture from memory, if no file can be stored.
-  ///
-  /// - Parameter owner: holds the memory of the frame in the budget of renders; the EXIF that was added is little.
-  private func send(
-    _ bytes: [UInt8], _ owner: (any AnyObject & Sendable)?, _ answer: Answer
-  ) throws(Problem) {
+  private func send(_ frame: ImageFrame, _ answer: Answer) throws(Problem) {
+    let bytes: [UInt8]
+    do throws(ImageServiceError) {
+      bytes = try self.bytes(of: frame, answer)
+    } catch {
+      throw answer.reply.problem(error, "image failed", logger)
+    }
+    // The owner holds the memory of the frame in the budget of renders; the EXIF that was added is little.
     let whole = HTTPResponse(
-      .ok, answer.fields + [("Content-Type", answer.format.mediaType)], body: bytes, owner: owner)
+      .ok, answer.fields + [("Content-Type", answer.format.mediaType)], body: bytes, owner: frame.memoryOwner)
     answer.reply.send(
       whole.applyingByteRanges(
         for: answer.head, validators: answer.validators, limit: sender.maximumRanges, boundary: Boundary.make,
@@ -168,12 +169,16 @@ struct AdjustedPhotoSender: Sendable {
   }
 
   /// The render with the original's EXIF. Reads the original's header.
-  private func bytes(of frame: ImageFrame, _ answer: Answer) throws(Problem) -> [UInt8] {
+  private func bytes(of frame: ImageFrame, _ answer: Answer) throws(ImageServiceError) -> [UInt8] {
     let opened: ServableOriginal
     do throws(OriginalFiles.Failure) {
       opened = try originals.open(AssetResource(primaryOf: answer.asset), includesLocation: true)
     } catch {
-      throw error.problem
+      switch error {
+      case .notOpened(let error): throw ImageServiceError(error)
+      // Not thrown, because the whole file is read.
+      case .placesRemain(let error): throw .failed("\(error)")
+      }
     }
     do throws(CodecError) {
       let block = try CarriedEXIF.block(
@@ -181,7 +186,7 @@ struct AdjustedPhotoSender: Sendable {
         limits: limits)
       return block.map { CarriedEXIF.inserting($0, into: frame.bytes, answer.format) } ?? frame.bytes
     } catch {
-      throw Problem(ImageServiceError.codec(error))
+      throw .codec(error)
     }
   }
 }

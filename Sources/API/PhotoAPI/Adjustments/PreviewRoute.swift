@@ -1,5 +1,6 @@
 import HTTPCore
 import ImageService
+import Logging
 import PhotoModel
 
 /// `POST /v1/assets/{localIdentifier}/preview`: one JPEG of a picture with given operations, which are not saved.
@@ -37,7 +38,7 @@ struct PreviewRoute: Sendable {
   private func render(_ wanted: PreviewRequest, _ reply: Reply) {
     let task = previews.render(wanted) { result in
       switch result {
-      case .failure(let error): reply.send(Problem(error).response)
+      case .failure(let error): reply.send(reply.problem(error, "preview failed", queries.logger).response)
       case .success(let image):
         let facts = ImageResult(
           requestID: reply.requestID, isDegraded: false, isIncomplete: image.isIncomplete, size: image.size,

@@ -155,7 +155,11 @@ final class ArchiveBody: BodySource {
     do throws(OriginalFiles.Failure) {
       opened = try files.open(plan.files.resource(index), includesLocation: plan.includesLocation)
     } catch {
-      throw .fileChanged
+      switch error {
+      case .notOpened(.failed(let cause)): throw .readFailed(code: cause.code)
+      case .placesRemain(.readFailed(let code)): throw .readFailed(code: code)
+      case .notOpened, .placesRemain: throw .fileChanged
+      }
     }
     if isTouched(opened, index) {
       guard acceptsTouched else { throw .fileChanged }

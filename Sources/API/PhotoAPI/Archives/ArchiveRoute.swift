@@ -1,5 +1,6 @@
 import HTTPCore
 import ImageService
+import Logging
 import PhotoModel
 import Synchronization
 import ZipFormat
@@ -143,11 +144,11 @@ struct ArchiveRoute: Sendable {
     }
     let body = ArchiveBody(plan, range, files: planner.files, checksums: checksums, plans: plans, permit: listed.permit)
     do throws(BodySourceError) {
-      try reply.send(ResponseHead(status, fields), body: body) { [files] in files.submit($0) }
+      try reply.send(ResponseHead(status, fields), body: body, logger: queries.logger) { [files] in files.submit($0) }
     } catch {
       // The body has dropped the plan, and nothing is sent yet, so a new plan can be made.
       if isKept, error == .fileChanged { return try self.plan(listed) }
-      throw Problem(error)
+      throw reply.problem(error, "reading an archive failed", queries.logger)
     }
   }
 }

@@ -18,14 +18,14 @@ extension DataRoute {
   ) throws(Problem) {
     let identity = resource.file.identity
     // Before the conditions, because the entity tag contains the ctime of the open file.
-    let early = try resource.isPrimary ? nil : open(resource, includesLocation: includesLocation)
+    let early = try resource.isPrimary ? nil : open(resource, includesLocation: includesLocation, reply)
     let validators = Validators(
       entityTag: entityTag(of: resource, early, asset, includesLocation: includesLocation),
       // After adjustments were removed, the original is newer than its file.
       changed: max(identity.modified / 1_000_000_000, resource.isPrimary ? asset.pictureModificationSeconds : 0))
     var fields = Self.validatorFields(validators, isVersioned: isVersioned)
     if try reply.sendNotModified(to: head, validators, fields) { return }
-    let original = if let early { early } else { try open(resource, includesLocation: includesLocation) }
+    let original = if let early { early } else { try open(resource, includesLocation: includesLocation, reply) }
     let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
     let type: String
     switch resource.type {
@@ -48,11 +48,13 @@ extension DataRoute {
     try sender.send(original, resource.range, type: type, fields: fields, validators: validators, head, reply)
   }
 
-  private func open(_ resource: AssetResource, includesLocation: Bool) throws(Problem) -> ServableOriginal {
+  private func open(
+    _ resource: AssetResource, includesLocation: Bool, _ reply: Reply
+  ) throws(Problem) -> ServableOriginal {
     do throws(OriginalFiles.Failure) {
       return try files.open(resource, includesLocation: includesLocation, staysOpen: true)
     } catch {
-      throw error.problem
+      throw error.problem(for: reply, files.logger)
     }
   }
 

@@ -24,7 +24,7 @@ final class OriginalBody: BodySource {
     }
   }
 
-  /// Maximum length of a segment. If a segment leaves the page cache while the client is slow, its rest is loaded again.
+  /// Maximum length of a segment. If it leaves the page cache while the client is slow, its rest is loaded again.
   static let segmentBytes: Int64 = 1 << 20
   /// Maximum length of a segment of the overlay's bytes. The memory that each body reserves grows with it.
   static let overlaySegmentBytes = 64 << 10

@@ -27,9 +27,11 @@ struct OriginalFiles: Sendable {
     /// Its places can't be removed.
     case placesRemain(LocationRemovalError)
 
-    var problem: Problem {
+    /// The problem that reports it to the client. The log has the cause of each server failure.
+    func problem(for reply: Reply, _ logger: Logger) -> Problem {
       switch self {
-      case .notOpened(let error): Problem(ImageServiceError(error))
+      case .notOpened(let error): reply.problem(ImageServiceError(error), "opening an original failed", logger)
+      // `open` has logged it.
       case .placesRemain(let error): Problem(error)
       }
     }

@@ -1,5 +1,6 @@
 import HTTPCore
 import ImageService
+import Logging
 import PhotoModel
 
 /// Sends an open original, or the ranges of it that a request asks for.
@@ -11,6 +12,7 @@ struct OriginalSender: Sendable {
   /// Calls the sources of bodies, and waits for the disk.
   let files: WorkQueue
   let maximumRanges: Int
+  let logger: Logger
 
   /// The field that announces ranges, unless they are ignored.
   var rangeFields: [(name: String, value: String)] { maximumRanges > 0 ? [("Accept-Ranges", "bytes")] : [] }
@@ -43,11 +45,11 @@ struct OriginalSender: Sendable {
       if body.length <= Self.copiedBytes, head.method != .head {
         return reply.send(HTTPResponse(response.status, fields + response.fields, body: try body.bytes()))
       }
-      try reply.send(ResponseHead(response.status, fields + response.fields), body: body) { [files] in
-        files.submit($0)
-      }
+      try reply.send(
+        ResponseHead(response.status, fields + response.fields), body: body, logger: logger
+      ) { [files] in files.submit($0) }
     } catch {
-      throw Problem(error)
+      throw reply.problem(error, "reading an original failed", logger)
     }
   }
 

@@ -17,10 +17,7 @@ struct RouteDownloads: Sendable {
     let wait = downloader.download(original, isUrgent: true, onBytes: { _ in }) { [logger] result in
       switch result {
       case .failure(let error):
-        let error = ImageServiceError(error)
-        let problem = Problem(error)
-        if problem.isServerFailure { reply.logFailure("fetching an original failed", error, to: logger) }
-        reply.send(problem.response)
+        reply.send(reply.problem(ImageServiceError(error), "fetching an original failed", logger).response)
       case .success:
         let isAccepted = queue.submit {
           do throws(Problem) {

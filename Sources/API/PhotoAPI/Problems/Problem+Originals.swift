@@ -22,15 +22,6 @@ extension Problem {
     detail: "Its files could not be opened within archives.planSeconds. Request several smaller archives.",
     fields: ["Retry-After": "60"])
 
-  init(_ error: BodySourceError) {
-    switch error {
-    case .fileChanged: self.init(ImageServiceError.originalChanged)
-    case .readFailed(let code) where SystemError(code: code).isOutOfDescriptors: self = .outOfDescriptors
-    case .readFailed(let code): self.init(ImageServiceError.failed("the original can't be read (error \(code))"))
-    case .overloaded: self = .responseBufferFull
-    }
-  }
-
   /// The error's own text goes to the log: it describes the file's structure.
   init(_ error: LocationRemovalError) {
     switch error {
@@ -42,6 +33,16 @@ extension Problem {
       self.init(
         500, "original-unreadable", "The original can't be read",
         detail: "Reading the asset's file failed. See the daemon's log.")
+    }
+  }
+}
+
+extension ImageServiceError {
+  init(_ error: BodySourceError) {
+    switch error {
+    case .fileChanged: self = .originalChanged
+    case .readFailed(let code): self.init(OriginalStoreError.failed(SystemError(code: code)))
+    case .overloaded: self = .queueFull
     }
   }
 }

@@ -203,9 +203,7 @@ final class BatchDelivery: Sendable {
     case .final(let image): part = self.part(image, frame)
     case .failed(let error):
       if error == .queueFull, holdBack(frame) { return }
-      let problem = Problem(error)
-      if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
-      part = self.part(problem, frame.location)
+      part = self.part(reply.problem(error, "image failed", logger), frame.location)
     }
     state.withLock { state in
       guard !state.isClosed else { return }

@@ -100,8 +100,7 @@ final class ImageDeliveryWriter: Sendable {
   }
 
   private func failed(_ error: ImageServiceError) {
-    let problem = Problem(error)
-    if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
+    let problem = reply.problem(error, "image failed", logger)
     guard hasStarted.load(ordering: .relaxed) else { return reply.send(problem.response) }
     if form == .mixed {
       let body = problem.body

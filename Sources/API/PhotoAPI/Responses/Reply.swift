@@ -35,14 +35,20 @@ struct Reply: Sendable {
     }
   }
 
-  /// Sends a response whose body is produced while it is sent: see ``Responder/send(_:body:submit:)``.
+  /// Sends a response whose body is produced while it is sent: see ``Responder/send(_:body:submit:onFailure:)``. The
+  /// client sees only that the connection closes too early, so the log gets the cause.
   func send(
-    _ head: ResponseHead, body: any BodySource,
+    _ head: ResponseHead, body: any BodySource, logger: Logger,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
   ) throws(BodySourceError) {
     var head = head
     head.fields += commonFields
-    try responder.send(head, body: body, submit: submit)
+    let identifiers = logIdentifiers
+    try responder.send(head, body: body, submit: submit) { error in
+      var metadata = identifiers
+      metadata["error"] = "\(ImageServiceError(error).logText)"
+      logger.log(level: error == .fileChanged ? .notice : .error, "response ended early", metadata: metadata)
+    }
   }
 
   func start(_ head: ResponseHead) {
@@ -60,11 +66,27 @@ struct Reply: Sendable {
   func finish() { responder.finish() }
   func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
 
-  /// Logs why this request failed, with the identifiers that its line in the access log has too.
-  func logFailure(_ message: Logger.Message, _ error: ImageServiceError, to logger: Logger) {
-    var metadata: Logger.Metadata = ["id": "\(requestID)", "error": "\(error.logText)"]
+  /// The problem that reports an error to the client. Logs the cause if this machine or the remote store has failed.
+  func problem(_ error: ImageServiceError, _ event: Logger.Message, _ logger: Logger) -> Problem {
+    let problem = Problem(error)
+    if problem.isServerFailure {
+      var metadata = logIdentifiers
+      metadata["error"] = "\(error.logText)"
+      logger.error(event, metadata: metadata)
+    }
+    return problem
+  }
+
+  /// The problem that reports why a body can't be sent. Logs the cause if a read failed.
+  func problem(_ error: BodySourceError, _ event: Logger.Message, _ logger: Logger) -> Problem {
+    error == .overloaded ? .responseBufferFull : problem(ImageServiceError(error), event, logger)
+  }
+
+  /// The identifiers that the request's line in the access log has too.
+  private var logIdentifiers: Logger.Metadata {
+    var metadata: Logger.Metadata = ["id": "\(requestID)"]
     if let trace { metadata["traceID"] = "\(trace.traceID)" }
-    logger.error(message, metadata: metadata)
+    return metadata
   }
 
   /// The response with the common fields added.

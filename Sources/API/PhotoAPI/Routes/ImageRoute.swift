@@ -139,9 +139,7 @@ struct ImageRoute: Sendable {
         // No frame of the picture can be rendered here, so none can show that the file is damaged.
         answerAgain(attempt, isOriginalComplete: true)
       case .failed(let error):
-        let problem = Problem(error)
-        if problem.isServerFailure { attempt.reply.logFailure("image failed", error, to: logger) }
-        attempt.reply.send(problem.response)
+        attempt.reply.send(attempt.reply.problem(error, "image failed", logger).response)
       }
     }
     attempt.reply.onClose { [images] in images.cancel(task) }
