@@ -3,7 +3,11 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite("Listeners at the connection limit, with real sockets and a manual clock")
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Listeners that can't accept, with real sockets and a manual clock")
 struct ListenerTests {
   @Test("pauses are logged once a minute, with their number")
   func pauses() throws {
@@ -16,6 +20,59 @@ struct ListenerTests {
     server.clock.advance(seconds: 60)
     for _ in 0..<3 { try server.probe() }
     #expect(log.lines.dropFirst() == ["accepting connections paused: at the connection limit, 5"])
+  }
+
+  /// A listening socket on a loopback port, and the port.
+  private static func listeningSocket() throws -> (descriptor: Int32, port: UInt16) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isListening = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    try #require(isListening)
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  @Test("a socket that another holder has shut down is tried once a second, and logged once a minute")
+  func shutDown() throws {
+    let log = KeptLog()
+    let server = try TestServer(logger: Logger(label: "test") { _ in log })
+    let (descriptor, _) = try Self.listeningSocket()
+    let holder = dup(descriptor)
+    defer { close(holder) }
+    server.server.start(on: [descriptor])
+    try server.probe()
+    #expect(shutdown(holder, Int32(SHUT_RDWR)) == 0)
+    let line = "accepting connections paused: Invalid argument, 1"
+    let isPaused = try server.probe { log.lines == [line] }
+    #expect(isPaused)
+    // One pause is counted since the first line: the one of the next try.
+    try server.pass(seconds: 60)
+    let isPausedAgain = try server.probe { log.lines == [line, line] }
+    #expect(isPausedAgain)
+  }
+
+  @Test("a socket that can't be watched at first is logged, and watched later")
+  func unwatched() throws {
+    let log = KeptLog()
+    let server = try TestServer(logger: Logger(label: "test") { _ in log })
+    // A device that epoll refuses, in place of the socket.
+    let descriptor = open("/dev/null", O_RDONLY)
+    server.server.start(on: [descriptor])
+    try server.probe()
+    #expect(log.lines == ["accepting connections paused: Operation not permitted, 1"])
+    let (listener, port) = try Self.listeningSocket()
+    try #require(dup2(listener, descriptor) == descriptor)
+    close(listener)
+    try server.pass(seconds: 1)
+    let client = try TestClient(port: port)
+    client.send("GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    #expect(client.readToEnd()?.hasSuffix("GET /a ") == true)
   }
 
   /// Keeps what is logged: the message, and the reason and number of pauses.

@@ -209,6 +209,16 @@ final class EventLoop: @unchecked Sendable {
   /// Registers a descriptor. The caller still owns it and closes it after `remove`. Returns `nil` if the kernel refuses
   /// the registration.
   func add(_ registrant: any Registrant, descriptor: Int32, events: UInt32) -> UInt64? {
+    let identifier = add(registrant)
+    guard watch(identifier, descriptor: descriptor, events: events) else {
+      removeRegistrant(identifier)
+      return nil
+    }
+    return identifier
+  }
+
+  /// Adds a registrant that has only ticks until its descriptor is watched.
+  func add(_ registrant: any Registrant) -> UInt64 {
     dispatchPrecondition(condition: .onQueue(queue))
     let index: UInt32
     if let free = freeSlots.popLast() {
@@ -217,13 +227,20 @@ final class EventLoop: @unchecked Sendable {
       index = UInt32(slots.count)
       slots.append(Slot())
     }
-    let identifier = UInt64(slots[Int(index)].generation) << 32 | UInt64(index)
-    guard photod_epoll_add(epoll, descriptor, events, identifier) == 0 else {
-      freeSlots.append(index)
-      return nil
-    }
     slots[Int(index)].registrant = registrant
-    return identifier
+    return UInt64(slots[Int(index)].generation) << 32 | UInt64(index)
+  }
+
+  /// Begins to watch a registrant's descriptor. Returns `false` with `errno` if the kernel refuses.
+  func watch(_ identifier: UInt64, descriptor: Int32, events: UInt32) -> Bool {
+    dispatchPrecondition(condition: .onQueue(queue))
+    return photod_epoll_add(epoll, descriptor, events, identifier) == 0
+  }
+
+  /// Reports no further event of a descriptor, not even a failure, which `modify` can't exclude.
+  func unwatch(descriptor: Int32) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    _ = photod_epoll_remove(epoll, descriptor)
   }
 
   func modify(_ identifier: UInt64, descriptor: Int32, events: UInt32) {
@@ -232,8 +249,11 @@ final class EventLoop: @unchecked Sendable {
   }
 
   func remove(_ identifier: UInt64, descriptor: Int32) {
-    dispatchPrecondition(condition: .onQueue(queue))
-    _ = photod_epoll_remove(epoll, descriptor)
+    unwatch(descriptor: descriptor)
+    removeRegistrant(identifier)
+  }
+
+  private func removeRegistrant(_ identifier: UInt64) {
     let index = UInt32(truncatingIfNeeded: identifier)
     slots[Int(index)].generation &+= 1
     slots[Int(index)].registrant = nil

@@ -8,8 +8,8 @@ import Logging
 
 /// A listening socket on an event loop. It accepts connections and passes each to the server.
 ///
-/// At the connection limit, or out of descriptors, it stops watching the socket and tries again on the next tick or
-/// when a connection closes. It never spins on a connection that it can't accept.
+/// At the connection limit, out of descriptors, or if the socket fails, it stops watching the socket and tries again on
+/// the next tick or when a connection closes. It never spins on a connection that it can't accept.
 final class Listener: EventLoop.Registrant {
   private static let maximumAcceptsPerBatch = 64
   /// Minimum time between two log lines about pauses: at a limit, each closed connection may lead to another pause.
@@ -27,7 +27,7 @@ final class Listener: EventLoop.Registrant {
 
   // Guarded by the loop's queue.
   private var identifier: UInt64?
-  private var isPaused = false
+  private var isWatching = false
   private var isClosed = false
   /// Pauses since the last line in the log.
   private var pauseCount = 0
@@ -47,7 +47,8 @@ final class Listener: EventLoop.Registrant {
   }
 
   func start() {
-    identifier = loop.add(self, descriptor: descriptor, events: EPOLLIN.rawValue)
+    identifier = loop.add(self)
+    watch()
   }
 
   /// Stops accepting. Connections in the accept queue of a shared socket stay there for the other process. Connections
@@ -61,7 +62,9 @@ final class Listener: EventLoop.Registrant {
     Glibc.close(descriptor)
   }
 
-  func eventsArrived(_ events: UInt32) { accept(atMost: Self.maximumAcceptsPerBatch) }
+  func eventsArrived(_ events: UInt32) {
+    if isWatching { accept(atMost: Self.maximumAcceptsPerBatch) }
+  }
 
   private func accept(atMost count: Int) {
     for _ in 0..<count {
@@ -75,10 +78,13 @@ final class Listener: EventLoop.Registrant {
         onAccept(connection, Peer(&storage))
         continue
       }
-      switch errno {
+      let code = errno
+      switch code {
       case EAGAIN: return
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return pause(because: String(cString: strerror(errno)))
-      default: continue  // The client disconnected before it was accepted (accept(2), "Error handling").
+      // The client disconnected before it was accepted, or its network failed (accept(2), "Error handling").
+      case ECONNABORTED, EINTR, EPROTO, ENETDOWN, ENETUNREACH, EHOSTDOWN, EHOSTUNREACH, ENONET, ENOPROTOOPT: continue
+      // No descriptors or memory, or the socket fails, as after shutdown(2) in another process that holds it.
+      default: return pause(because: String(cString: strerror(code)))
       }
     }
   }
@@ -88,16 +94,24 @@ final class Listener: EventLoop.Registrant {
   /// Resumes accepting after a pause.
   func resume() {
     dispatchPrecondition(condition: .onQueue(loop.queue))
-    guard isPaused, !isClosed, mayAccept(), let identifier else { return }
-    isPaused = false
-    loop.modify(identifier, descriptor: descriptor, events: EPOLLIN.rawValue)
+    if !isWatching, !isClosed, mayAccept() { watch() }
+  }
+
+  private func watch() {
+    guard let identifier else { return }
+    isWatching = loop.watch(identifier, descriptor: descriptor, events: EPOLLIN.rawValue)
+    if !isWatching { paused(because: String(cString: strerror(errno))) }
   }
 
   private func pause(because reason: String) {
-    guard !isPaused, let identifier else { return }
-    isPaused = true
+    guard isWatching else { return }
+    isWatching = false
     onPause()
-    loop.modify(identifier, descriptor: descriptor, events: 0)
+    loop.unwatch(descriptor: descriptor)
+    paused(because: reason)
+  }
+
+  private func paused(because reason: String) {
     pauseCount += 1
     guard loop.now >= nextWarning else { return }
     logger.warning(
