@@ -22,10 +22,11 @@ struct ConnectionMachine {
     case readingHead
     /// The request head is complete, its body is not.
     case readingBody
-    /// A handler streams the body and has not asked for the next piece, or the body window is full. Nothing is read
-    /// from the socket.
+    /// A handler streams the body and has not asked for the first piece, or the body window is full. Nothing is read
+    /// from the socket, and the client has no deadline.
     case bodyPaused
-    /// A handler streams the body, and the connection waits for the next piece.
+    /// A handler streams the body, and the connection reads it into the body window, also while the handler has not
+    /// asked for the next piece. The client has a deadline.
     case streamingBody
     /// A handler has the request. Parts of the response may already have been sent.
     case responding
