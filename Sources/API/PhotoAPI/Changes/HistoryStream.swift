@@ -29,7 +29,16 @@ final class HistoryStream: ChangeStreamSource {
 
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep {
     do throws(ChangeHistoryError) {
-      guard let since else { return try reload() }
+      return try step(limits)
+    } catch {
+      if case .source(let error) = error { queries.log(error) }
+      return .end
+    }
+  }
+
+  private func step(_ limits: ChangeStreams.Limits) throws(ChangeHistoryError) -> ChangeStreamStep {
+    guard let since else { return try reload() }
+    do throws(ChangeHistoryError) {
       if try catalogue.isBehind(since, by: limits.streamLagObjects, for: principal) { return try reload() }
       let changes = try catalogue.changes(since: since, filter, limit: limits.objectsPerEvent, for: principal)
       token.withLock { $0 = changes.changeToken }
@@ -38,13 +47,8 @@ final class HistoryStream: ChangeStreamSource {
         "change", id: queries.tokens.text(of: changes.changeToken),
         data: ChangesJSON.encode(changes, queries.tokens), hasMore: changes.hasMore)
     } catch {
-      switch error {
-      case .expiredToken: return (try? reload()) ?? .end
-      case .malformedToken, .noSuchCollection, .noSuchAsset: return .end
-      case .source(let error):
-        queries.log(error)
-        return .end
-      }
+      guard case .expiredToken = error else { throw error }
+      return try reload()
     }
   }
 
