@@ -216,6 +216,24 @@ extension CachingManagerTests {
     #expect(harness.pinned() == Set(0..<3).union(15..<30))
   }
 
+  @Test("frames that were left out and that the window no longer wants are not counted as left out")
+  func unwantedFrames() async throws {
+    let harness = CachingHarness(100, Self.steady)
+    let (managers, owner) = (harness.managers, CachingHarness.owner)
+    func leftOut() throws -> Int? { try managers.status("default", for: owner)?.leftOut }
+    _ = try managers.change("default", for: owner, allowsHighQuality: false)
+    for first in [10, 18] {
+      try harness.move(first..<first + 6, margin: 6)
+      harness.advance(by: .seconds(5))
+      try await harness.untilQuiet()
+      #expect(try leftOut() == 18)
+    }
+    _ = try managers.change("default", for: owner, allowsHighQuality: true)
+    try await harness.untilQuiet()
+    #expect(harness.pinned() == Set(12..<30))
+    #expect(try leftOut() == 0)
+  }
+
   @Test("an expired lease ends the manager and its pins; every call renews it")
   func leases() async throws {
     let harness = CachingHarness()

@@ -129,6 +129,27 @@ struct CachingManagerTests {
     #expect(harness.pinned().isSuperset(of: 39..<43) && harness.pinned().count == 6)
   }
 
+  @Test(
+    "frames that a window only keeps give their places to its range and to started ones, the farthest first",
+    arguments: ["the limit of a manager", "the limit of all managers"])
+  func keptFrames(_ limit: String) async throws {
+    var limits = Self.steady
+    if limit == "the limit of a manager" { limits.assets = 20 } else { limits.totalAssets = 20 }
+    let harness = CachingHarness(100, limits)
+    for first in [10, 18] {
+      try harness.move(first..<first + 6, margin: 6)
+      harness.advance(by: .seconds(5))
+      try await harness.untilQuiet()
+    }
+    let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
+    #expect(status.window?.range == 12..<30 && status.window?.ready == 18 && status.leftOut == 0)
+    #expect(harness.pinned() == Set(10..<30))
+    let started = try #require(try harness.start(60..<63))
+    #expect(started.started == 2 && started.leftOut == [harness.library.names[62]])
+    try await harness.untilQuiet()
+    #expect(harness.pinned() == Set(12..<30).union([60, 61]))
+  }
+
   @Test("the entries of all managers are limited; released room is available to other managers")
   func limitInAll() async throws {
     var limits = Self.steady

@@ -50,6 +50,9 @@ extension CachingState {
     /// The key of the frame.
     var key: RenditionKey { wanted.key }
 
+    /// The entry was started, or the latest plan prepares it.
+    var isWanted: Bool { isStarted || (isInWindow && !isOnlyKept) }
+
     mutating func leaveWindow() {
       isInWindow = false
       isOnlyKept = false

@@ -82,6 +82,7 @@ extension CachingState {
 
   mutating func endWindow() {
     window = nil
+    keptOrder = []
     for (entryKey, entry) in entries where entry.isInWindow {
       updateEntry(entryKey) { $0.leaveWindow() }
       removeIfUnwanted(entryKey)
@@ -119,7 +120,8 @@ extension CachingState {
       window.assets = window.assets.filter { plan.kept.contains($0.key) }
     }
     self.window = window
-    let wanted = wantedEntries(of: window, plan)
+    let (wanted, kept) = wantedEntries(of: window, plan)
+    keptOrder = kept
     for (entryKey, entry) in entries where entry.isInWindow && wanted[entryKey] == nil {
       updateEntry(entryKey) { $0.leaveWindow() }
       removeIfUnwanted(entryKey)
@@ -128,12 +130,13 @@ extension CachingState {
     let isReducedQuality = plan.quality == .reduced || !allowsHighQuality
     var cutCount = 0
     for (entryKey, wantedEntry) in wanted.sorted(by: { $0.value.rank < $1.value.rank }) {
-      guard
-        entries[entryKey] != nil
-          || add(entryKey, wantedEntry.asset, wantedEntry.side, maximumEntries: maximumEntries)
-      else {
-        cutCount += 1
-        continue
+      if entries[entryKey] == nil {
+        // An entry that is only kept has given its place to one that is prepared.
+        guard wantedEntry.isPrepared else { continue }
+        guard add(entryKey, wantedEntry.asset, wantedEntry.side, maximumEntries: maximumEntries) else {
+          cutCount += 1
+          continue
+        }
       }
       assetUpdated(entryKey, wantedEntry.asset)
       updateEntry(entryKey) { entry in
@@ -168,9 +171,25 @@ extension CachingState {
     let isPrepared: Bool
   }
 
+  /// Releases the farthest entry that the window only keeps. Returns false if there is none.
+  mutating func releaseFarthestKept() -> Bool {
+    while let entryKey = keptOrder.popLast() {
+      guard let entry = entries[entryKey], entry.isInWindow, !entry.isStarted else { continue }
+      updateEntry(entryKey) { $0.leaveWindow() }
+      removeIfUnwanted(entryKey)
+      return true
+    }
+    return false
+  }
+
   /// The most urgent positions, as many as the limit allows in addition to the started entries.
-  private func wantedEntries(of window: Window, _ plan: PreheatWindow.Plan) -> [EntryKey: WantedEntry] {
+  ///
+  /// - Returns: also those that are only kept, the farthest last.
+  private func wantedEntries(
+    of window: Window, _ plan: PreheatWindow.Plan
+  ) -> (wanted: [EntryKey: WantedEntry], kept: [EntryKey]) {
     var wanted: [EntryKey: WantedEntry] = [:]
+    var kept: [EntryKey] = []
     let room = maximumAssets - startedCount
     func want(_ position: Int, rank: Int, isPrepared: Bool) {
       guard wanted.count < room, let asset = window.assets[position] ?? nil, asset.canBePrepared else { return }
@@ -178,15 +197,15 @@ extension CachingState {
       guard wanted[entryKey] == nil, isPrepared || entries[entryKey]?.isInWindow == true else { return }
       wanted[entryKey] = WantedEntry(
         asset: asset, rank: rank, side: plan.side(of: position), isPrepared: isPrepared)
+      if !isPrepared { kept.append(entryKey) }
     }
     for (rank, position) in plan.order.enumerated() {
       want(position, rank: plan.visible.contains(position) ? rank : Self.marginRank + rank, isPrepared: true)
     }
     // While room is lacking, only entries in the window's range are kept.
-    let kept = hasEntriesWithoutRoom ? plan.range : plan.kept
-    for position in kept where !plan.prepared.contains(position) {
+    for position in plan.keptOrder where !hasEntriesWithoutRoom || plan.range.contains(position) {
       want(position, rank: Self.marginRank, isPrepared: false)
     }
-    return wanted
+    return (wanted, kept)
   }
 }

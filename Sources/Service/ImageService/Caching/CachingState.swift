@@ -89,6 +89,9 @@ package struct CachingState {
   var waitingOrder: [EntryKey] = []
   var needsSort = false
   var startedCount = 0
+  /// The entries that the latest plan only keeps, the farthest last. Some may have left the window or were started
+  /// since.
+  var keptOrder: [EntryKey] = []
   /// Some entries were left out for lack of room.
   var hasEntriesWithoutRoom = false
   var effects: [Effect] = []
@@ -168,6 +171,7 @@ package struct CachingState {
     for entryKey in entries.keys { remove(entryKey) }
     startedCount = 0
     window = nil
+    keptOrder = []
     waitingOrder = []
     awaitingOriginals = []
   }
@@ -189,11 +193,12 @@ package struct CachingState {
     needsSort = true
   }
 
-  /// Returns false if the limit of entries is reached.
+  /// If the limit of entries is reached, the entry takes the place of one that the window only keeps. Returns false if
+  /// there is none.
   mutating func add(
     _ entryKey: EntryKey, _ asset: Asset, _ side: PreheatWindow.Side?, maximumEntries: Int
   ) -> Bool {
-    guard entries.count < min(maximumAssets, maximumEntries) else { return false }
+    guard entries.count < min(maximumAssets, maximumEntries) || releaseFarthestKept() else { return false }
     entries[entryKey] = Entry(wanted: entryKey.options.resolved(for: asset), side: side)
     return true
   }

@@ -37,13 +37,16 @@ extension CachingStatus {
   init(id: String, client: String?, lease: Duration, _ state: CachingState) {
     self.init(
       id: id, client: client, lease: lease, allowsHighQuality: state.allowsHighQuality, counts: state.counts)
+    leftOut = state.window?.cutCount ?? 0
     for entry in state.entries.values {
-      guard case .ready(let frame, _) = entry.state else { continue }
-      ready += 1
-      bytes += frame.cost
+      if case .ready(let frame, _) = entry.state {
+        ready += 1
+        bytes += frame.cost
+      } else if entry.isWanted && !entry.state.isPending {
+        leftOut += 1
+      }
     }
     pending = state.pendingCount
-    leftOut = state.entries.count - ready - pending + (state.window?.cutCount ?? 0)
     window = state.windowStatus
   }
 }

@@ -106,15 +106,28 @@ package struct PreheatWindow: Sendable {
     package var order: [Int] {
       let shown = visible.clamped(to: prepared)
       var order = direction > 0 ? shown.reversed() : Array(shown)
-      let forward = max(0, prepared.upperBound - visible.upperBound)
-      let backward = max(0, visible.lowerBound - prepared.lowerBound)
+      appendMargin(of: prepared, to: &order)
+      return order
+    }
+
+    /// The kept positions that are not prepared, nearest to the visible range first. Linear.
+    var keptOrder: [Int] {
+      var order = Array(visible)
+      appendMargin(of: kept, to: &order)
+      return order.filter { !prepared.contains($0) }
+    }
+
+    /// Appends the positions of a range that are outside the visible one, by distance; at equal distances those ahead
+    /// first.
+    private func appendMargin(of range: Range<Int>, to order: inout [Int]) {
+      let forward = max(0, range.upperBound - visible.upperBound)
+      let backward = max(0, visible.lowerBound - range.lowerBound)
       order.reserveCapacity(order.count + forward + backward)
       for distance in 1..<max(forward, backward) + 1 {
         let after = distance <= forward ? visible.upperBound - 1 + distance : nil
         let before = distance <= backward ? visible.lowerBound - distance : nil
         order += (heading < 0 ? [before, after] : [after, before]).compactMap(\.self)
       }
-      return order
     }
   }
 
