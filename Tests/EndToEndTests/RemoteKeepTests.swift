@@ -52,8 +52,8 @@ struct RemoteKeepTests {
       let token = try daemon.get("/v1/changes").json["changeToken"] as? String
       try Self.keep(daemon, asset)
       #expect(try daemon.get("/v1/changes").json["changeToken"] as? String == token, "no change")
-      for body in ["{}", #"{"keep": 1}"#, #"{"keep": true, "more": 1}"#] {
-        #expect(try daemon.post("\(asset)/keepOriginal", body, method: "PUT").status == 400)
+      for body in ["{}", #"{"keep": null}"#, #"{"keep": 1}"#, #"{"keep": true, "more": 1}"#] {
+        #expect(try daemon.post("\(asset)/keepOriginal", body, method: "PUT").status == 400, "\(body)")
       }
       #expect(try daemon.post("/v1/assets/none/keepOriginal", #"{"keep": true}"#, method: "PUT").status == 404)
     }

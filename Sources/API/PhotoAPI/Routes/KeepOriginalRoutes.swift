@@ -38,7 +38,7 @@ struct KeepOriginalRoutes: Sendable {
 
   private static func keep(_ request: HTTPRequest) throws(Problem) -> Bool {
     var body = try JSONObjectReader(request)
-    let isGiven = body.hasMember("keep")
+    let isGiven = body.value("keep") != nil
     let keep = try body.flag("keep")
     try body.finish()
     guard isGiven else { throw QueryReader.invalid("keep", "is missing; give true or false") }
