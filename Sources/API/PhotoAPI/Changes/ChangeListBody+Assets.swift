@@ -198,8 +198,8 @@ extension ChangeListBody.EntryReader {
   }
 
   mutating func createAsset() throws(Problem) -> ChangeRequest.Action {
-    let path = try entry.text("path")
-    let upload = try entry.text("upload")
+    let path = try optionalText("path")
+    let upload = try optionalText("upload")
     guard (path == nil) != (upload == nil) else {
       throw QueryReader.invalid("path", "must name a file in the library; or give upload instead")
     }

@@ -110,13 +110,20 @@ struct ChangeListBody: Sendable {
     /// The revision that the object must have. Text that is not a token of this library is not the revision of any
     /// object.
     private mutating func revision() throws(Problem) -> ChangeToken? {
-      try entry.text("ifMatch").map { tokens.changeToken(of: $0) ?? .never }
+      try optionalText("ifMatch").map { tokens.changeToken(of: $0) ?? .never }
     }
 
     // MARK: Names
 
+    /// A text that may be absent, but not null: the client's variable is unset, and without the member the entry would
+    /// do something else.
+    mutating func optionalText(_ name: String) throws(Problem) -> String? {
+      if entry.isNull(name) { throw QueryReader.invalid(name, "must be a string, not null") }
+      return try entry.text(name)
+    }
+
     mutating func newPlaceholder() throws(Problem) -> String? {
-      guard let name = try entry.text("placeholder") else { return nil }
+      guard let name = try optionalText("placeholder") else { return nil }
       guard Self.isPlaceholder(name) else {
         throw QueryReader.invalid("placeholder", "must be a $ followed by 1 to 63 of A-Z, a-z, 0-9, -, . and _")
       }
@@ -129,7 +136,7 @@ struct ChangeListBody: Sendable {
     }
 
     mutating func optionalTarget(_ name: String) throws(Problem) -> ChangeTarget? {
-      guard let text = try entry.text(name) else { return nil }
+      guard let text = try optionalText(name) else { return nil }
       return try Self.target(text, name)
     }
 
