@@ -153,7 +153,7 @@ struct AutomaticFormatTests {
   /// `Accept`, and the type of the parts with `multipart=mixed`.
   static let forms: [(accept: String, type: String?)] = [
     ("application/json", "image/jpeg"), ("text/html", "image/jpeg"), ("multipart/mixed;q=0", "image/jpeg"),
-    ("text/html, image/png", "image/png"), ("image/gif", nil),
+    ("text/html, image/png", "image/png"), ("image/gif", nil), ("multipart/mixed, image/*;q=0", nil),
   ]
 
   @Test(

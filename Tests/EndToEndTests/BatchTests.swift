@@ -332,6 +332,7 @@ struct BatchTests {
       ("image/*", 200), ("image/png", 200), ("multipart/mixed", 200), ("*/*", 200),
       ("image/jpeg, multipart/*;q=0.1", 200),
       ("", 200), ("application/json", 406), ("multipart/mixed;q=0, */*", 406), ("multipart/*;q=0, image/*", 406),
+      ("multipart/mixed, image/*;q=0", 406), ("image/*;q=0, */*", 406),
     ])
   func accept(_ accept: String, _ status: Int) throws {
     let identifier = try Self.shared.identifier("p0.jpg")

@@ -50,7 +50,7 @@ struct BatchRoute: Sendable {
     guard let wanted else { throw Self.invalidAssets }
     let query = try reader.query()
     let accept = Accept(request.head.value(of: .accept))
-    guard Self.isAcceptable(accept) else { throw Self.notAcceptable }
+    guard Self.isAcceptable(accept, query) else { throw Self.notAcceptable }
     let assets = try queries.run { library throws(AssetSourceError) in
       try library.assets(named: wanted.map(\.identifier), for: principal)
     }
@@ -107,11 +107,12 @@ struct BatchRoute: Sendable {
   }
 
   /// The response is always multipart/mixed, while `Accept` mostly describes the images in it. Rejected if `Accept`
-  /// refuses multipart/mixed, or allows neither multipart/mixed nor any image format.
-  private static func isAcceptable(_ accept: Accept) -> Bool {
+  /// refuses multipart/mixed, or allows no format of the parts.
+  private static func isAcceptable(_ accept: Accept, _ query: ImageQuery) -> Bool {
     if accept.refuses("multipart/mixed") { return false }
-    return accept.namesType("multipart")
-      || (["multipart/mixed"] + OutputFormat.allCases.map(\.mediaType)).contains { accept.quality(of: $0) > 0 }
+    if OutputFormat.allCases.contains(where: { accept.quality(ofPicturesAs: $0) > 0 }) { return true }
+    // As in a single response, a format that the body names need not be listed.
+    return !query.hasAutomaticFormat && (accept.namesType("multipart") || accept.quality(of: "multipart/mixed") > 0)
   }
 
   private static let notAcceptable = Problem.notAcceptable(

@@ -65,6 +65,9 @@ package struct Accept: Sendable {
     ranges.contains { $0.quality > 0 && $0.type == type }
   }
 
+  /// Whether the field says anything about subtypes of `type`, also that they are refused.
+  package func mentionsType(_ type: String) -> Bool { ranges.contains { $0.type == type } }
+
   /// Whether the field contains only `*/*`.
   package var isOnlyWildcard: Bool {
     !ranges.isEmpty && ranges.allSatisfy { $0.type == "*" && $0.quality > 0 }
