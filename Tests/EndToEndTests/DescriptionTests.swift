@@ -125,6 +125,12 @@ struct DescriptionTests {
       "{\"changes\": [{\"type\": \"updateAsset\", \"asset\": \"\(asset)\", \"burstSelectionTypes\": [\"userPick\"]}]}")
     #expect(pick.status == 409 && pick.json["type"] as? String == "/problems/not-of-a-burst")
     #expect(try daemon.get("/v1/assets").json["changeToken"] as? String == before)
+    // As many as are allowed, and duplicates, which are dropped.
+    let most = (0..<200).map(String.init)
+    let list = (most + most).map { "\"\($0)\"" }.joined(separator: ", ")
+    _ = try perform("{\"type\": \"updateAsset\", \"asset\": \"\(asset)\", \"keywords\": [\(list)]}", daemon)
+    let keywords = try #require(try daemon.get("/v1/assets/\(asset)").json["keywords"] as? [String])
+    #expect(keywords.count == 200 && Set(keywords) == Set(most))
   }
 
   @Test("a picked picture of a burst is listed beside its representative, and restored from the trash as such")

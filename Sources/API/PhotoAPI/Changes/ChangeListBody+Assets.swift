@@ -77,12 +77,15 @@ extension ChangeListBody.EntryReader {
   private mutating func keywords() throws(Problem) -> [String]? {
     let name = "keywords"
     guard entry.has(name) else { return nil }
-    guard let words = try entry.texts(name, atMost: limits.keywords) else {
-      throw QueryReader.invalid(name, "must be a list of at most \(limits.keywords) strings, [] to remove all")
-    }
+    let notAList = QueryReader.invalid(name, "must be a list of at most \(limits.keywords) strings, [] to remove all")
+    guard case .array(let values)? = entry.value(name) else { throw notAList }
     var seen: Set<String> = []
     var keywords: [String] = []
-    for word in words where seen.insert(word).inserted {
+    for value in values {
+      guard case .string(let word) = value else { throw notAList }
+      guard seen.insert(word).inserted else { continue }
+      // Duplicates do not count; the size of the body limits them.
+      guard keywords.count < limits.keywords else { throw notAList }
       guard (1...limits.keywordBytes).contains(word.utf8.count),
         !word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
       else {
