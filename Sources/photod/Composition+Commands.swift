@@ -41,7 +41,8 @@ extension Composition {
     let zone = try timeZone().identifier
     guard let served = try catalogue.timeZoneIdentifier(), served != zone, try DataFolderLock.isServed(dataFolder)
     else { return }
-    throw LibraryError.otherTimeZone(library: served, settings: zone)
+    throw LibraryError.otherTimeZone(
+      library: LocalCalendar.name(ofTimeZone: served), settings: LocalCalendar.name(ofTimeZone: zone))
   }
 
   /// Opens the catalogue for writing. If its log was damaged, logs where the copy is.

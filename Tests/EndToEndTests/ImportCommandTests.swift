@@ -86,6 +86,7 @@ struct ImportCommandTests {
     for more in [[], ["--dry-run"]] {
       let run = try TestDaemon.run(["import", "takeout", export.root] + more + options)
       #expect(run.status == 2 && run.error.contains("--set timeZone=Europe/Vienna"), "\(run)")
+      #expect(run.error.contains("timeZone is UTC;"), "\(run)")
     }
     let files = try FileManager.default.contentsOfDirectory(atPath: folders.library)
     #expect(files.filter { !$0.hasPrefix(".") } == ["1.jpg"])

@@ -31,7 +31,7 @@ struct ScanCommandTests {
     do {
       let daemon = try TestDaemon(serving: folders)
       let other = try TestDaemon.run(vienna)
-      #expect(other.status != 0 && other.error.contains("--set timeZone="), "\(other)")
+      #expect(other.status != 0 && other.error.contains("--set timeZone=UTC)"), "\(other)")
       // The daemon's own scan may be running.
       try daemon.until("a scan with the daemon's zone is accepted") { try TestDaemon.run(arguments).status == 0 }
     }

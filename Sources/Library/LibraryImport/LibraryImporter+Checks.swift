@@ -19,7 +19,8 @@ extension LibraryImporter {
     }
     guard let known, known != own.identifier else { return }
     if let zone = TimeZone(identifier: known), Self.haveSameOffsets(zone, own) { return }
-    throw .otherTimeZone(library: known, settings: own.identifier)
+    throw .otherTimeZone(
+      library: LocalCalendar.name(ofTimeZone: known), settings: LocalCalendar.name(ofTimeZone: own.identifier))
   }
 
   /// Whether two zones are one zone under two names: they have the same offset in each month from 1875 to 2096.

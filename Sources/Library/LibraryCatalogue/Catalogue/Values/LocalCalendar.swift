@@ -15,6 +15,9 @@ package struct LocalCalendar: Sendable {
     isUTC = timeZone.identifier == "UTC" || timeZone.identifier == "GMT"
   }
 
+  /// A time zone's name for messages. The settings and the documentation say UTC, which Foundation calls GMT.
+  package static func name(ofTimeZone identifier: String) -> String { identifier == "GMT" ? "UTC" : identifier }
+
   /// The offset of the library's time zone, in seconds east of UTC.
   func zoneOffset(at moment: Timestamp) -> Int {
     isUTC ? 0 : timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000))
