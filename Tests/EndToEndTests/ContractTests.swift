@@ -142,6 +142,9 @@ struct ContractTests {
       let answer = try daemon.post(path, "{\"\(name)\": \(wrong)}", method: method)
       #expect(answer.status == 400 && answer.json["parameter"] as? String == name, "\(path) \(name)")
     }
+    let needsMembers = schema["required"] != nil || schema["oneOf"] != nil
+    let empty = try daemon.post(path, "{}", method: method)
+    #expect((400...422).contains(empty.status) == needsMembers, "\(path): \(empty.status)")
     let stranger = try daemon.post(path, #"{"stranger": 1}"#, method: method)
     #expect(stranger.status == 400 && stranger.json["parameter"] as? String == "stranger", "\(path)")
     let detail = try #require(stranger.json["detail"] as? String)
@@ -169,10 +172,9 @@ struct ContractTests {
 
   /// The fields that clients act on.
   private static let clientFields = [
-    "Accept-Patch", "Accept-Ranges", "Cache-Control", "Content-Encoding", "Content-Range", "ETag", "Image-Result",
-    "Last-Modified",
-    "Link", "Location", "Retry-After", "Server-Timing", "Set-Cookie", "Upload-Complete", "Upload-Length",
-    "Upload-Limit", "Upload-Offset", "Vary", "WWW-Authenticate",
+    "Accept-Patch", "Accept-Ranges", "Cache-Control", "Content-Encoding", "Content-Range", "Content-Security-Policy",
+    "ETag", "Image-Result", "Last-Modified", "Link", "Location", "Referrer-Policy", "Retry-After", "Server-Timing",
+    "Set-Cookie", "Upload-Complete", "Upload-Length", "Upload-Limit", "Upload-Offset", "Vary", "WWW-Authenticate",
   ]
 
   /// The status of a response, and every field of it that clients act on, must be documented.

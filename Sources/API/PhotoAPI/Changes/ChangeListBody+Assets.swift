@@ -170,7 +170,7 @@ extension ChangeListBody.EntryReader {
       default: throw QueryReader.invalid("location", "must contain only numbers")
       }
       guard number.magnitude <= most else {
-        throw QueryReader.invalid("location", "must have a \(name) from \(Int(-most)) to \(Int(most))")
+        throw QueryReader.invalid("location", "must have a value of \(name) from \(Int(-most)) to \(Int(most))")
       }
       return number
     }

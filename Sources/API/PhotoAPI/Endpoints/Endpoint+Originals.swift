@@ -84,12 +84,13 @@ extension Endpoint {
   private static let dataResponses: [APIResponse] =
     .validated(
       "The whole file.", .media(["*/*"]),
-      [.acceptRanges, .lastModified, .contentDisposition, .imageResult])
+      [.acceptRanges, .lastModified, .contentDisposition, .contentSecurityPolicy, .imageResult])
     + [
       APIResponse(
         206, "The ranges.", .media(["*/*", "multipart/byteranges"]),
         [
-          .entityTag, .cacheControl, .acceptRanges, .contentRange, .lastModified, .contentDisposition, .imageResult,
+          .entityTag, .cacheControl, .acceptRanges, .contentRange, .lastModified, .contentDisposition,
+          .contentSecurityPolicy, .imageResult,
         ])
     ]
 }
