@@ -107,7 +107,7 @@ struct LocationRemovalContext {
   /// Replaces bytes of the file. The caller leaves out bytes that are equal already.
   mutating func replace(at offset: Int64, with bytes: [UInt8]) throws(LocationRemovalError) {
     guard offset >= 0, Int64(bytes.count) <= fileSize - offset else {
-      throw .malformed("a place that ends after the file", offset: offset)
+      throw .malformed("bytes to replace that end after the file", offset: offset)
     }
     try add(ByteOverlay.Patch(offset: offset, bytes: bytes))
   }

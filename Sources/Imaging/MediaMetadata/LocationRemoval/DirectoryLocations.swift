@@ -328,7 +328,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
 
   mutating func fill(_ range: Range<Int>, _ byte: UInt8) throws(LocationRemovalError) {
     if range.count > Self.maximumValueBytes {
-      throw .limitExceeded("the size of a place", limit: Self.maximumValueBytes, found: range.count)
+      throw .limitExceeded("the number of bytes to erase", limit: Self.maximumValueBytes, found: range.count)
     }
     let old = try content(range)
     add(BlockPatch.differences(from: old, to: [UInt8](repeating: byte, count: range.count)), at: range.lowerBound)
