@@ -56,9 +56,9 @@ extension Settings {
       "http.requestBufferBytes", .number(\.http.server.requestBufferBytes, (256 << 10)...(1 << 40), .bytes),
       """
       Memory for the requests of all connections together: bodies (their full length as soon as it is announced) and \
-      heads of more than 2 KB. A request that does not fit gets 503 with Retry-After. It must be at least the larger \
-      of http.bodyBytes and http.bodyWindowBytes, plus twice the sum of http.requestLineBytes and http.headerBytes, \
-      plus 256 KiB.
+      heads of more than 2 KB. A request that does not fit gets 503 with Retry-After. The minimum depends on other \
+      settings, because the longest request must fit: 256 KiB + 2 * (http.requestLineBytes + http.headerBytes) + \
+      http.bodyBytes, or instead of that http.bodyWindowBytes if it is larger. With their defaults it is 1360 KiB.
       """,
       advice: "Raise it if many clients send large change lists or upload at the same time.",
       validate: { settings in

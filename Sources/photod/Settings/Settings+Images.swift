@@ -109,8 +109,8 @@ extension Settings {
       """
       Maximum number of renders that may wait for a worker; several requests for the same picture are one render. One \
       more gets 503 with Retry-After. A sole caller may use all of it; while several callers wait, each can grow only \
-      to half. Requests for tiles of a picture that is being cut are not counted. Four times as many lookups in the \
-      catalogue may wait, but at least 64.
+      to half. photod makes all tiles of a large picture in one pass; requests that wait for a tile of a pass that has \
+      begun are not counted. Lookups in the catalogue have a queue of their own, four times as long, but at least 64.
       """,
       advice: "Lower it if clients give up before their picture is ready."),
     Setting(

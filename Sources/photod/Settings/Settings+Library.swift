@@ -47,7 +47,10 @@ extension Settings {
       advice: "Lower it if clients upload only photographs of a known size."),
     Setting(
       "upload.filesPerRequest", .number(\.uploads.limits.files, 1...100_000),
-      "Maximum number of files in one multipart/form-data request; more get 413.",
+      """
+      Maximum number of files of one multipart/form-data request that are stored. Each further one has 413 among the \
+      results. A request with more than twice as many files ends with 413; the files that were stored stay.
+      """,
       advice: "Raise it if a client uploads more files in one request."),
     Setting(
       "upload.concurrentRequests", .number(\.uploads.limits.concurrent, 1...1000),
@@ -92,8 +95,8 @@ extension Settings {
       Maximum number of archives that are prepared or sent at the same time; one more gets 503 with Retry-After.
       """,
       advice: """
-        Raise it if many users download archives over slow networks, and http.responseBufferBytes with it: each \
-        archive takes 384 KiB of three quarters of that.
+        Raise it if many users download archives over slow networks, and http.responseBufferBytes with it: archives \
+        and originals may use three quarters of that, and each archive takes 384 KiB, so 16 MiB are enough for 32.
         """),
     Setting(
       "archives.planSeconds", .number(\.archives.planTime.wholeSeconds, 1...86_400, .seconds),
