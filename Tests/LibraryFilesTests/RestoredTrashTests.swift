@@ -103,6 +103,35 @@ struct RestoredTrashTests {
     #expect(try catalogue.hasUncheckedTrash() == false)
   }
 
+  @Test("an asset that was deleted since is in the trash, also if one that was restored since has its path")
+  func deletedAndPathRestored() throws {
+    let (favourite, other): (LocalIdentifier, LocalIdentifier)
+    do {
+      let (catalogue, identifier) = try described()
+      favourite = identifier
+      let files = try library.files(catalogue)
+      try files.perform([.delete(identifier)])
+      try library.put(smallJPEG + Array("other".utf8), "2024/a.jpg")
+      try library.scan(catalogue)
+      other = try #require(try catalogue.everything()["2024/a.jpg"]).localIdentifier
+      try catalogue.backUp(to: copy)
+      try files.perform([.delete(other)])
+      try files.perform([.restore(favourite)])
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(try trashed(catalogue) == [other])
+    #expect(try library.scan(catalogue).removed == 0)
+    #expect(try catalogue.everything()["2024/a.jpg"]?.localIdentifier == favourite)
+    #expect(try catalogue.asset(favourite, for: .local)?.isFavorite == true)
+    #expect(try members(catalogue) == 1)
+    #expect(try differences(catalogue) == [])
+    try files.perform([.restore(other)])
+    #expect(try catalogue.everything()["2024/a-2.jpg"]?.localIdentifier == other)
+  }
+
   /// Copies all files of the library, as `cp -a` does. The former ones stay beside it, so that no copy gets the inode
   /// of one of them.
   private func copyLibrary() throws {

@@ -23,61 +23,15 @@ extension LibraryFiles {
     let lock = try acquireLock(until: stop)
     defer { lock.unlock() }
     if bucket == nil {
-      let (restored, areRecordsComplete) = try reconcileRecords()
+      // Deleted assets first: a restored one may have the path of a deleted one, whose row would lose it.
       let (deleted, areFoldersComplete) = try reconcileFolders()
+      let (restored, areRecordsComplete) = try reconcileRecords()
       logger.notice(
         "trash compared with the catalogue",
         metadata: ["deleted": "\(deleted)", "restored": "\(restored)"])
       guard areRecordsComplete && areFoldersComplete else { return }
     }
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordCheckedTrash() }
-  }
-
-  // MARK: Restored since the backup
-
-  /// - Returns: the number of restored assets, and whether all disks of the trash could be read.
-  private func reconcileRecords() throws(LibraryFilesError) -> (assets: Int, isComplete: Bool) {
-    var (count, isComplete) = (0, true)
-    var last: Int64 = 0
-    while true {
-      let (row, limit) = (last, Self.pageSize)
-      let records = try inCatalogue { catalogue throws(AssetSourceError) in
-        try catalogue.trashRecords(deletedBefore: .max, after: row, limit: limit)
-      }
-      guard let end = records.last else { return (count, isComplete) }
-      last = end.id
-      for record in records where record.isRestorable {
-        guard try canLocateFiles(of: record) else {
-          isComplete = false
-          continue
-        }
-        if try restoreIfBack(record) { count += 1 }
-      }
-    }
-  }
-
-  /// Restores an asset whose files are back in the library. If they are neither in the trash nor at their paths, the
-  /// asset is missing: the scan finds its file at another path, or it was removed for good.
-  private func restoreIfBack(_ record: TrashRecord) throws(LibraryFilesError) -> Bool {
-    for file in record.files where try exists(file.trashPath) { return false }
-    guard let primary = record.files.first else { return false }
-    guard try isAtItsPath(primary, of: record) else {
-      // If the trash folder is missing, the library was copied without it, and it may be copied later.
-      guard try exists(LibraryPath.folder(of: LibraryPath.folder(of: primary.trashPath))) else { return false }
-      let now = Int64(Date().timeIntervalSince1970 * 1000)
-      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordMissing(record, now: now) }
-      return false
-    }
-    for file in record.files {
-      if try isAtItsPath(file, of: record) {
-        try recordCopy(file, of: record)
-      } else {
-        try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
-      }
-    }
-    // The asset returns as if its deletion had not been committed.
-    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.revertDeletion(record, moved: []) }
-    return true
   }
 
   // MARK: Deleted since the backup
@@ -204,5 +158,52 @@ extension LibraryFiles {
   private func readFingerprint(at path: [UInt8]) -> FileFingerprint? {
     guard let file = try? root.open(path), file.isRegularFile else { return nil }
     return try? FileFingerprint(of: file)
+  }
+
+  // MARK: Restored since the backup
+
+  /// - Returns: the number of restored assets, and whether all disks of the trash could be read.
+  private func reconcileRecords() throws(LibraryFilesError) -> (assets: Int, isComplete: Bool) {
+    var (count, isComplete) = (0, true)
+    var last: Int64 = 0
+    while true {
+      let (row, limit) = (last, Self.pageSize)
+      let records = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.trashRecords(deletedBefore: .max, after: row, limit: limit)
+      }
+      guard let end = records.last else { return (count, isComplete) }
+      last = end.id
+      for record in records where record.isRestorable {
+        guard try canLocateFiles(of: record) else {
+          isComplete = false
+          continue
+        }
+        if try restoreIfBack(record) { count += 1 }
+      }
+    }
+  }
+
+  /// Restores an asset whose files are back in the library. If they are neither in the trash nor at their paths, the
+  /// asset is missing: the scan finds its file at another path, or it was removed for good.
+  private func restoreIfBack(_ record: TrashRecord) throws(LibraryFilesError) -> Bool {
+    for file in record.files where try exists(file.trashPath) { return false }
+    guard let primary = record.files.first else { return false }
+    guard try isAtItsPath(primary, of: record) else {
+      // If the trash folder is missing, the library was copied without it, and it may be copied later.
+      guard try exists(LibraryPath.folder(of: LibraryPath.folder(of: primary.trashPath))) else { return false }
+      let now = Int64(Date().timeIntervalSince1970 * 1000)
+      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordMissing(record, now: now) }
+      return false
+    }
+    for file in record.files {
+      if try isAtItsPath(file, of: record) {
+        try recordCopy(file, of: record)
+      } else {
+        try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
+      }
+    }
+    // The asset returns as if its deletion had not been committed.
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.revertDeletion(record, moved: []) }
+    return true
   }
 }
