@@ -132,6 +132,43 @@ struct RestoredTrashTests {
     #expect(try catalogue.everything()["2024/a-2.jpg"]?.localIdentifier == other)
   }
 
+  @Test(
+    "an asset that was in the trash, and was restored and deleted again since, is in the trash",
+    arguments: [false, true], [false, true])
+  func deletedAgain(_ isRenamed: Bool, _ isCopied: Bool) throws {
+    let sidecar = "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"></x:xmpmeta>"
+    try library.put(Array(sidecar.utf8), "2024/a.jpg.xmp")
+    let favourite: LocalIdentifier
+    do {
+      let (catalogue, identifier) = try described()
+      favourite = identifier
+      let files = try library.files(catalogue)
+      try files.perform([.delete(identifier)])
+      try catalogue.backUp(to: copy)
+      // Another file with its name gives the restored one another name.
+      if isRenamed { try library.put(smallPNG, "2024/a.jpg") }
+      try files.perform([.restore(identifier)])
+      try files.perform([.delete(identifier)])
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    if isCopied { try copyLibrary() }
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(try trashed(catalogue) == [favourite])
+    #expect(try library.scan(catalogue).removed == 0)
+    #expect(try catalogue.asset(favourite, for: .local) == nil)
+    // The name tells whose a copied sidecar is.
+    if !isRenamed || !isCopied { #expect(try differences(catalogue) == []) }
+    try files.perform([.restore(favourite)])
+    let restored = try #require(try catalogue.asset(favourite, for: .local))
+    let path = isRenamed ? "2024/a-2.jpg" : "2024/a.jpg"
+    #expect(restored.isFavorite && restored.original.displayPath == path)
+    #expect(try members(catalogue) == 1)
+    try library.scan(catalogue)
+    #expect(try catalogue.everything()[path]?.localIdentifier == favourite)
+  }
+
   /// Copies all files of the library, as `cp -a` does. The former ones stay beside it, so that no copy gets the inode
   /// of one of them.
   private func copyLibrary() throws {

@@ -39,6 +39,35 @@ extension Catalogue {
     }
   }
 
+  /// The records of assets, in the trash or missing, whose primary file has this fingerprint.
+  package func trashRecords(with fingerprint: FileFingerprint) throws(AssetSourceError) -> [TrashRecord] {
+    try read { db in
+      try TrashRecord.find(fingerprint, in: .trashed, db) + TrashRecord.find(fingerprint, in: .missing, db)
+    }
+  }
+
+  /// Records that the files of an asset, which has a record, are at other paths in the trash.
+  ///
+  /// - Parameters:
+  ///   - files: those that are there, with the numbers that they have in the record. It loses the others.
+  ///   - now: milliseconds since 1970.
+  package func recordDeletion(
+    of record: TrashRecord, files: [TrashRecord.File], now: Int64
+  ) throws(AssetSourceError) {
+    try writeMaintenance { db in
+      for file in record.files {
+        if let found = files.first(where: { $0.number == file.number }) {
+          try record.updatePaths(found, db)
+        } else {
+          try record.delete(file, db)
+        }
+      }
+      try db.execute(
+        sql: "UPDATE trash SET state = ?, deletedDate = ? WHERE id = ?",
+        arguments: [TrashRecord.State.trashed.rawValue, now, record.id])
+    }
+  }
+
   /// The asset that a file belongs to, by the row of the file.
   package func asset(ofFile row: Int64) throws(AssetSourceError) -> LocalIdentifier? {
     try read { db in

@@ -13,8 +13,6 @@ enum MissingAssets {
   /// The time after the removal of a file, in milliseconds, within which a file with other contents at the same path
   /// counts as the same photograph, saved by another program.
   static let saveWindow: Int64 = 10 * 60 * 1000
-  /// The maximum number of missing assets with one fingerprint that a new file is compared with.
-  static let maximumCandidates = 8
   /// Two pictures without compression may differ only in the middle, which the fingerprint does not cover.
   private static let uncompressedTypes = Set([SourceFormat.bmp, .tiff].map(\.uniformTypeIdentifier))
 
@@ -107,24 +105,16 @@ enum MissingAssets {
     like media: ProbedMedia, _ file: ProbedFile, _ db: Database
   ) throws -> TrashRecord? {
     guard let fingerprint = media.fingerprint else { return nil }
-    let records = try Int64.fetchAll(
-      db.cachedStatement(
-        sql: """
-          SELECT trash.id FROM trashValue CROSS JOIN trash ON trash.id = trash
-          WHERE value = ? AND file = 0 AND name = 'fingerprint' AND state = 'missing'
-          ORDER BY trash.id DESC LIMIT \(maximumCandidates)
-          """), arguments: [fingerprint.data])
-    for id in records {
-      guard let record = try TrashRecord.find(id, db), let former = record.files.first,
-        let original = try record.original(of: former, db), original.identity.size == file.identity.size,
-        try record.hasProperties(of: media, db)
+    for record in try TrashRecord.find(fingerprint, in: .missing, db) {
+      guard let former = record.files.first, let original = try record.original(of: former, db),
+        original.identity.size == file.identity.size, try record.hasProperties(of: media, db)
       else { continue }
       let hasSameName = OriginalFile.displayName(former.path) == OriginalFile.displayName(file.path)
       let hasSameTime = original.identity.isOfSameTime(as: file.identity)
       let type = media.uniformTypeIdentifier
       guard isCopy(of: type, hasSameName: hasSameName, hasSameTime: hasSameTime) else { continue }
       try record.updatePaths(TrashRecord.File(number: former.number, path: file.path, trashPath: []), db)
-      return try TrashRecord.find(id, db)
+      return try TrashRecord.find(record.id, db)
     }
     return nil
   }

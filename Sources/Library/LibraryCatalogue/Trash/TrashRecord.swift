@@ -69,6 +69,21 @@ extension TrashRecord {
     ).map { try TrashRecord($0, db) }
   }
 
+  /// The maximum number of records with one fingerprint that a file is compared with.
+  private static let maximumCandidates = 8
+
+  /// Records in a state whose primary file has this fingerprint, the newest ones first.
+  static func find(_ fingerprint: FileFingerprint, in state: State, _ db: Database) throws -> [TrashRecord] {
+    try Int64.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT trash.id FROM trashValue CROSS JOIN trash ON trash.id = trash
+          WHERE value = ? AND file = 0 AND name = 'fingerprint' AND state = ?
+          ORDER BY trash.id DESC LIMIT \(maximumCandidates)
+          """), arguments: [fingerprint.data, state.rawValue]
+    ).compactMap { try find($0, db) }
+  }
+
   /// Records that a process left unfinished, or that a running one is working on.
   static func unfinished(_ db: Database) throws -> [TrashRecord] {
     try Row.fetchAll(

@@ -1,8 +1,9 @@
 // Compares the trash with its records after the catalogue was restored from a backup. Files that were deleted since the
 // backup are in the trash without a record, and their assets are in the library. Files that were restored since are in
-// the library, and their assets are in the trash. A scan would lose what users entered for both, so this runs before
-// the first scan. It moves no file. Files that have moved to other paths since are left to the scan: until it finds
-// them, their assets are missing.
+// the library, and their assets are in the trash. Those of assets that were restored and deleted again are in another
+// folder of the trash. A scan would lose what users entered for all of them, so this runs before the first scan. It
+// moves no file. Files that have moved to other paths since are left to the scan: until it finds them, their assets are
+// missing.
 
 import Foundation
 import LibraryCatalogue
@@ -50,7 +51,12 @@ extension LibraryFiles {
         for folder in try walk.folders(below: top) {
           let files = try walk.files(in: folder)
           do throws(LibraryFilesError) {
-            if try deleteIfTrashed(files) { count += 1 }
+            if try hasRecord(files) { continue }
+            if try deleteIfTrashed(files) {
+              count += 1
+            } else if try updateIfTrashedAgain(files) {
+              count += 1
+            }
           } catch {
             isComplete = false
             logger.error(
@@ -68,12 +74,19 @@ extension LibraryFiles {
     return (count, isComplete)
   }
 
+  /// Whether a record has one of these files in the trash.
+  private func hasRecord(_ trashPaths: [[UInt8]]) throws(LibraryFilesError) -> Bool {
+    for trashPath in trashPaths {
+      let isRecorded = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.isInTrash(trashPath) }
+      if isRecorded { return true }
+    }
+    return false
+  }
+
   /// Deletes an asset all of whose files are in one folder of the trash that has no record.
   private func deleteIfTrashed(_ trashPaths: [[UInt8]]) throws(LibraryFilesError) -> Bool {
     var found: [Int64: [UInt8]] = [:]
     for trashPath in trashPaths {
-      let isRecorded = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.isInTrash(trashPath) }
-      if isRecorded { return false }
       if let row = try missingFile(like: trashPath) { found[row] = trashPath }
     }
     guard let owner = try owner(ofAny: found.keys.sorted()) else { return false }
@@ -158,6 +171,63 @@ extension LibraryFiles {
   private func readFingerprint(at path: [UInt8]) -> FileFingerprint? {
     guard let file = try? root.open(path), file.isRegularFile else { return nil }
     return try? FileFingerprint(of: file)
+  }
+
+  // MARK: Deleted again since the backup
+
+  /// Updates the record of an asset that was in the trash or missing at the time of the backup, came back, and was
+  /// deleted again: its files are in a folder of the trash that has no record.
+  private func updateIfTrashedAgain(_ trashPaths: [[UInt8]]) throws(LibraryFilesError) -> Bool {
+    for trashPath in trashPaths {
+      guard let fingerprint = readFingerprint(at: trashPath) else { continue }
+      let records = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.trashRecords(with: fingerprint)
+      }
+      for record in records where try isGone(record) {
+        let files = try files(of: record, among: trashPaths)
+        guard files.first?.number == 0 else { continue }
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        try inCatalogue { catalogue throws(AssetSourceError) in
+          try catalogue.recordDeletion(of: record, files: files, now: now)
+        }
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Whether the files of a record are neither in the trash, where it has them, nor back in the library.
+  private func isGone(_ record: TrashRecord) throws(LibraryFilesError) -> Bool {
+    guard let primary = record.files.first else { return false }
+    // A missing asset has no file in the trash.
+    if record.isRestorable {
+      guard try canLocateFiles(of: record) else { return false }
+      for file in record.files where try exists(file.trashPath) { return false }
+    }
+    return try !isAtItsPath(primary, of: record)
+  }
+
+  /// The files of a record that are at these paths in the trash. They may have been renamed when they were restored.
+  private func files(
+    of record: TrashRecord, among trashPaths: [[UInt8]]
+  ) throws(LibraryFilesError) -> [TrashRecord.File] {
+    var others = trashPaths
+    var found: [TrashRecord.File] = []
+    for file in record.files {
+      let original = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.original(of: file, in: record)
+      }
+      for (index, trashPath) in others.enumerated() {
+        // A sidecar belongs to the asset by its name, whatever its content.
+        var isSame = file.isSidecar && LibraryPath.name(of: trashPath) == LibraryPath.name(of: file.path)
+        if !isSame, let original { isSame = try isOriginal(original, at: trashPath) }
+        guard isSame else { continue }
+        found.append(TrashRecord.File(number: file.number, path: file.path, trashPath: trashPath))
+        others.remove(at: index)
+        break
+      }
+    }
+    return found
   }
 
   // MARK: Restored since the backup

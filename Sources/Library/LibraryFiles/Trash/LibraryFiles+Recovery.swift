@@ -136,22 +136,26 @@ extension LibraryFiles {
       try catalogue.original(of: file, in: record)
     }
     guard let original else { return false }
+    return try isOriginal(original, at: file.path)
+  }
+
+  /// Whether the file at a path, which exists, is an original of the catalogue or a copy of it: the library may have
+  /// been moved with its trash.
+  func isOriginal(_ original: OriginalFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
     let found: LibraryFile
     do throws(SystemError) {
-      let entry = try root.open(LibraryPath.folder(of: file.path), isFolder: true).entry(
-        LibraryPath.name(of: file.path))
+      let entry = try root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))
       if entry.identity == original.identity { return true }
       guard entry.kind == .file else { return false }
-      found = try root.open(file.path)
+      found = try root.open(path)
     } catch {
-      throw LibraryFilesError(error, at: file.path)
+      throw LibraryFilesError(error, at: path)
     }
-    // The library may have been moved with its trash.
     do throws(ByteSourceError) {
       return try found.isCopy(of: original)
     } catch {
       switch error {
-      case .readFailed(let code): throw .failed(path: file.path, SystemError(code: code))
+      case .readFailed(let code): throw .failed(path: path, SystemError(code: code))
       }
     }
   }
