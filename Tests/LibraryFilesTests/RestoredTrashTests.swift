@@ -255,6 +255,56 @@ struct RestoredTrashTests {
     #expect(try differences(catalogue) == [])
   }
 
+  /// Where the file is that had the path of a restored one, when the catalogue is restored.
+  enum DisplacedFile: CaseIterable { case before, after, nowhere }
+
+  @Test(
+    "an asset that was restored from the trash since keeps its file, also at the path that another asset had",
+    arguments: DisplacedFile.allCases)
+  func restoredToKnownPath(_ displaced: DisplacedFile) throws {
+    let (favourite, other): (LocalIdentifier, LocalIdentifier)
+    do {
+      let (catalogue, identifier) = try described()
+      favourite = identifier
+      let files = try library.files(catalogue)
+      try files.perform([.delete(identifier)])
+      try library.put(smallJPEG + Array("third".utf8), "2024/a.jpg")
+      try library.put(smallJPEG + Array("other".utf8), "2024/a-2.jpg")
+      try library.scan(catalogue)
+      other = try #require(try catalogue.everything()["2024/a-2.jpg"]).localIdentifier
+      try catalogue.backUp(to: copy)
+      try files.perform([.delete(other)])
+      try files.perform([.restore(favourite)])
+      try files.perform([.restore(other)])
+      let paths = try catalogue.everything().mapValues(\.localIdentifier)
+      try #require(paths["2024/a-2.jpg"] == favourite && paths["2024/a-2-2.jpg"] == other)
+    }
+    let path = library.root + "/2024/a-2-2.jpg"
+    switch displaced {
+    // Scans find the files of a folder in the order of their names.
+    case .before: break
+    case .after: #expect(rename(path, library.root + "/2024/z.jpg") == 0)
+    case .nowhere: #expect(unlink(path) == 0)
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(try library.scan(catalogue).removed == (displaced == .nowhere ? 1 : 0))
+    let assets = try catalogue.everything()
+    #expect(assets["2024/a-2.jpg"]?.localIdentifier == favourite)
+    #expect(assets["2024/a-2.jpg"]?.isFavorite == true)
+    #expect(try members(catalogue) == 1)
+    let otherPath = assets.first { $0.value.localIdentifier == other }?.key
+    switch displaced {
+    case .before: #expect(otherPath == "2024/a-2-2.jpg")
+    case .after: #expect(otherPath == "2024/z.jpg")
+    case .nowhere: #expect(otherPath == nil)
+    }
+    #expect(assets.count == (displaced == .nowhere ? 4 : 5))
+    #expect(try differences(catalogue) == [])
+  }
+
   @Test("a trash that the library was copied without is kept, until it follows")
   func trashFollows() throws {
     let favourite: LocalIdentifier

@@ -176,7 +176,8 @@ struct RemoteMerge {
     let lock = try lock()
     defer { lock.unlock() }
     let files = try current(found)
-    try scanner.source { () throws(AssetSourceError) in try catalogue.store(files) }
+    // No row loses its path: objects are not renamed.
+    _ = try scanner.source { () throws(AssetSourceError) in try catalogue.store(files) }
   }
 
   /// The paths of deletions and restorations that have failed. Their objects are neither new nor missing: the recovery

@@ -259,14 +259,20 @@ extension Catalogue {
   }
 
   /// Stores a batch of scan findings in one transaction.
-  package func store(_ files: [ProbedFile]) throws(AssetSourceError) {
-    guard !files.isEmpty else { return }
+  ///
+  /// - Returns: the rows whose path has the file of a missing asset, which came back. Their own files have left it.
+  @discardableResult
+  package func store(_ files: [ProbedFile]) throws(AssetSourceError) -> [Int64] {
+    var displaced: [Int64] = []
+    guard !files.isEmpty else { return displaced }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
       writer.isScan = true
       for file in files { try writer.store(file) }
       try writer.finish()
+      displaced = writer.displacedRows
     }
+    return displaced
   }
 
   /// Removes the rows of missing files. An asset is deleted with the last of its files; if it has user values, it comes

@@ -112,15 +112,32 @@ enum MissingAssets {
       let hasSameName = OriginalFile.displayName(former.path) == OriginalFile.displayName(file.path)
       let hasSameTime = original.identity.isOfSameTime(as: file.identity)
       let type = media.uniformTypeIdentifier
-      guard isCopy(of: type, hasSameName: hasSameName, hasSameTime: hasSameTime) else { continue }
-      try record.updatePaths(TrashRecord.File(number: former.number, path: file.path, trashPath: []), db)
-      return try TrashRecord.find(record.id, db)
+      let isSameFile = original.identity == file.identity
+      guard isSameFile || isCopy(of: type, hasSameName: hasSameName, hasSameTime: hasSameTime) else { continue }
+      return try record.returning(to: file.path, db)
+    }
+    return nil
+  }
+
+  /// The record of an asset whose own file this is, at whatever path: it has the identity and the content. Another file
+  /// may have got the inode.
+  static func record(
+    of identity: FileIdentity, _ fingerprint: FileFingerprint, _ db: Database
+  ) throws -> TrashRecord? {
+    for record in try TrashRecord.find(fingerprint, in: .missing, db) {
+      if let file = record.files.first, try record.original(of: file, db)?.identity == identity { return record }
     }
     return nil
   }
 }
 
 extension TrashRecord {
+  /// The record of a missing asset, with another path of its primary file.
+  fileprivate func returning(to path: [UInt8], _ db: Database) throws -> TrashRecord? {
+    try updatePaths(File(number: 0, path: path, trashPath: []), db)
+    return try Self.find(id, db)
+  }
+
   /// Whether the primary file had the properties of this one that `Catalogue.knownFiles(like:)` compares.
   fileprivate func hasProperties(of media: ProbedMedia, _ db: Database) throws -> Bool {
     let file = try values(0, of: "file", db)
@@ -146,6 +163,14 @@ extension AssetWriter {
     return try MissingAssets.record(for: media, file, isScan: isScan, now: now, db)
   }
 
+  /// The missing asset whose own file is at the path of another known file now, as if it had been renamed to it. In a
+  /// bucket nothing is renamed: an object that is written again stays the same asset.
+  func missingAsset(renamed media: ProbedMedia, _ file: ProbedFile, over row: FileRow) throws -> TrashRecord? {
+    guard isScan, file.changeTimeNanoseconds != 0, row.identity != file.identity, let fingerprint = media.fingerprint
+    else { return nil }
+    return try MissingAssets.record(of: file.identity, fingerprint, db)?.returning(to: file.path, db)
+  }
+
   /// The missing asset that a known file brings back by moving to its path: a program removed the photograph and saved
   /// it again through a temporary file, which a scan indexed. The known file must be the only one of an asset without
   /// user values. If another row has the path or waits for it, `restorePath` decides instead.
@@ -160,6 +185,13 @@ extension AssetWriter {
 }
 
 extension Catalogue {
+  /// Whether a file is that of a missing asset, at whatever path.
+  package func isOfMissingAsset(
+    _ identity: FileIdentity, _ fingerprint: FileFingerprint
+  ) throws(AssetSourceError) -> Bool {
+    try read { db in try MissingAssets.record(of: identity, fingerprint, db) != nil }
+  }
+
   /// Forgets the missing assets that were removed before a point in time and before the save window.
   ///
   /// - Parameters:

@@ -7,7 +7,8 @@
 // 3. The file has the identity and content of files that left their paths: it is the most probable of them
 //    (`FormerFile`), and was renamed. If a copy has taken the path of the row with this identity, the file gets the row
 //    of the copy.
-// 4. Its path has a row: it is that file, and was edited.
+// 4. Its path has a row: it is that file, and was edited. But a file with the identity and content of a missing asset
+//    brings that asset back, and the row loses its path (`AssetWriter.missingAsset`).
 // 5. The file has the content and metadata, and the name or the time, of files that left their paths: it is the most
 //    probable of them, and was moved to another disk.
 // 6. Otherwise it is a new file.
@@ -96,7 +97,8 @@ extension ScanBatch {
   }
 
   /// Whether a known file has left its path: no file has the path, or it belongs to another known file now, as when
-  /// names are swapped or renumbered. New content at the same path is an edit of the same asset.
+  /// names are swapped or renumbered, or to a missing asset, which comes back. New content at the same path is an edit
+  /// of the same asset.
   ///
   /// - Parameters:
   ///   - path: its last known path.
@@ -118,11 +120,19 @@ extension ScanBatch {
     if NameSpellings.areSpellings(path, found), !LibraryWalk.reaches(path, in: root) { return true }
     if now.identity == file.identity { return false }
     let sameFiles = try catalogue.knownFiles(like: now.identity)
-    guard sameFiles.contains(where: { $0.id != file.id }) else { return false }
+    if !sameFiles.contains(where: { $0.id != file.id }) {
+      guard try isOfMissingAsset(now) else { return false }
+    }
     // In a copied library the inode may be that of any other file.
     guard now.identity.isSameExceptInode(file.identity) else { return true }
     let fingerprint = try? FileFingerprint(of: now)
     return try !hasContent(file, fingerprint)
+  }
+
+  /// Whether a file is that of a missing asset.
+  func isOfMissingAsset(_ file: LibraryFile) throws(AssetSourceError) -> Bool {
+    guard let fingerprint = try? FileFingerprint(of: file) else { return false }
+    return try catalogue.isOfMissingAsset(file.identity, fingerprint)
   }
 
   /// Whether a known file may have this content. A file that can't be read, and one that is no picture or video, have

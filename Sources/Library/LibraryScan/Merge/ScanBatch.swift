@@ -134,7 +134,8 @@ struct ScanBatch {
 
   /// Whether a file is the backup of a known file: its name adds to the known name, and another file has the known name
   /// now. A program has kept the former content, and the asset stays with the known name. But if the two files swapped
-  /// names, or users changed the other file's asset, they are two photographs, and each keeps its asset.
+  /// names, or users changed the other file's asset, also a missing one, they are two photographs, and each keeps its
+  /// asset.
   func isBackup(_ path: [UInt8], of file: KnownFile) throws(AssetSourceError) -> Bool {
     let name = file.lastPath
     guard Self.isPath(path, extending: name), !exchangedPaths.contains(path), let other = try? root.open(name),
@@ -144,7 +145,7 @@ struct ScanBatch {
       if row.path == path { return false }
       if try catalogue.hasUserValues(row) { return false }
     }
-    return true
+    return try !isOfMissingAsset(other)
   }
 
   /// Whether a path adds to a name, as `IMG_1.jpg~` and `IMG_1.jpg_original` do.
@@ -204,7 +205,10 @@ struct ScanBatch {
       progress.unreadable += 1
       logger.info("file not indexed", metadata: ["path": "\(LibraryPath.display(file.path))", "reason": "\(reason)"])
     }
-    try catalogue.store(findings)
+    let displacedRows = try catalogue.store(findings)
+    // Their files are missing, or will be found at other paths.
+    claimedIDs.subtract(displacedRows)
+    displaced += try catalogue.knownFiles(displacedRows)
     for file in findings { storedInodes.insert(file.identity.inode) }
     progress.probed += probed.count - touched.count
     (waiting, touched, found, newPaths) = ([], [], [], [])

@@ -41,6 +41,8 @@ struct AssetWriter {
   var merged: [LocalIdentifier: Int64] = [:]
   /// The assets that lost a file but not their last one.
   private(set) var assetsThatLostFiles: Set<Int64> = []
+  /// The rows whose path belongs to a missing asset that came back with a scan's finding.
+  private(set) var displacedRows: [Int64] = []
 
   init(_ db: Database, token: Int64) throws {
     self.db = db
@@ -146,6 +148,11 @@ struct AssetWriter {
   /// Stores a known or a new file: see the drawing above. A companion that can no longer have its role counts as new.
   private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
     if let row, let asset = row.asset {
+      if let missing = try missingAsset(renamed: media, file, over: row) {
+        // The restoration makes the row's path vacant.
+        displacedRows.append(row.id)
+        return try bringBack(missing, with: media, of: file, nil)
+      }
       if try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
         return try storeKnown(media, of: file, row, in: asset)
       }
