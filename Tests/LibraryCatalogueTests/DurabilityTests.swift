@@ -6,6 +6,10 @@ import PhotoModel
 import Synchronization
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite("Durability")
 struct DurabilityTests {
   private final class Statements: Sendable { let all = Mutex<[String]>([]) }
@@ -158,6 +162,33 @@ struct DurabilityTests {
     _ = try CatalogueRestore(dataFolder: library.data).restore(from: backup)
     let isNew = try revision(library) > Self.newHistory
     #expect(isNew == hasCopy)
+  }
+
+  @Test("a catalogue whose log lost changes before is complete without its log when a restore sets it aside")
+  func setAsideAfterLoss() throws {
+    let other = try TemporaryLibrary()
+    let (crashed, _) = try crashedLibrary()
+    let backup = crashed.root + "/backup.sqlite"
+    do { try other.catalogue().backUp(to: backup) }
+    try Data().write(to: URL(filePath: crashed.data + "/catalogue.before-loss-2.sqlite"))
+    let aside = try #require(try CatalogueRestore(dataFolder: crashed.data).restore(from: backup))
+    #expect(!FileManager.default.fileExists(atPath: aside + "-wal"))
+    let queue = try DatabaseQueue(path: aside)
+    #expect(try queue.read { try Int64.fetchOne($0, sql: "SELECT revision FROM library WHERE id = 0") } == 11)
+    try queue.close()
+  }
+
+  @Test("a database that could not be replaced keeps its path and its log")
+  func failedReplacement() throws {
+    let (crashed, log) = try crashedLibrary()
+    let path = crashed.data + "/catalogue.sqlite"
+    #expect(throws: SystemError(code: ENOENT)) {
+      try DatabaseFile.replace(path, with: crashed.data + "/missing.sqlite")
+    }
+    #expect(FileManager.default.contents(atPath: path + "-wal") == log)
+    let names = try FileManager.default.contentsOfDirectory(atPath: crashed.data).sorted()
+    #expect(names == ["catalogue.sqlite", "catalogue.sqlite-wal"])
+    #expect(try revision(crashed) == 11)
   }
 
   @Test("only the user who runs photod may read the catalogue, also in a folder that others may enter")

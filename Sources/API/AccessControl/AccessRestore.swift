@@ -46,9 +46,8 @@ package struct AccessRestore {
         if access(present, F_OK) == 0 {
           // Opening it first ends a transaction that a killed process has left in the journal. A damaged file keeps it.
           try? DatabaseQueue(path: present).close()
-          aside = try DatabaseFile.setAside(present)
         }
-        try DatabaseFile.install(incoming, at: present)
+        aside = try DatabaseFile.replace(present, with: incoming)
       }
       return aside
     } catch {

@@ -50,18 +50,33 @@ package enum DatabaseFile {
   /// Gives a complete database, which no process has open, its path in a data folder, durably. Replaces the database
   /// that is there.
   package static func install(_ complete: String, at path: String) throws(SystemError) {
+    FileOwner.inherit(complete)
+    // Before the logs are removed, so that a disk that fails now leaves the database that is there complete.
+    try DurableFile.sync(complete)
     // Also the logs of a database that was lost.
     try removeLogs(of: path)
-    FileOwner.inherit(complete)
     try DurableFile.rename(complete, to: path)
   }
 
-  /// Keeps a database, which no process has open, under a second, free name beside it: `NAME.before-restore.sqlite`, or
-  /// one with a number. The next step is to install another database at the path.
+  /// Installs a complete database, and keeps the one that is there under a second, free name beside it:
+  /// `NAME.before-restore.sqlite`, or one with a number. No process has either of them open. If this fails, the present
+  /// one keeps its path.
   ///
   /// - Parameter path: ends in `.sqlite`.
-  /// - Returns: the second path.
-  package static func setAside(_ path: String) throws(SystemError) -> String {
+  /// - Returns: the second path; `nil` if there was no database.
+  package static func replace(_ path: String, with complete: String) throws(SystemError) -> String? {
+    let aside = try access(path, F_OK) == 0 ? setAside(path) : nil
+    do throws(SystemError) {
+      try install(complete, at: path)
+    } catch {
+      if let aside { bringBack(aside, to: path) }
+      throw error
+    }
+    return aside
+  }
+
+  /// Gives a database a second, free name. The next step is to install another database at the path.
+  private static func setAside(_ path: String) throws(SystemError) -> String {
     let name = "\(path.dropLast(".sqlite".count)).before-restore"
     var aside = name + ".sqlite"
     var number = 2
@@ -69,16 +84,21 @@ package enum DatabaseFile {
       aside = "\(name)-\(number).sqlite"
       number += 1
     }
-    // A log that was not checkpointed must not be applied to the new file.
-    for suffix in ["-wal", "-journal"] {
-      if access(path + suffix, F_OK) == 0, rename(path + suffix, aside + suffix) != 0 {
+    // Hard links keep a database and a log that was not checkpointed at the original path until another database is
+    // installed. On a file system without links, the path is briefly empty.
+    for suffix in ["-wal", "-journal", ""] where suffix.isEmpty || access(path + suffix, F_OK) == 0 {
+      if link(path + suffix, aside + suffix) != 0 && rename(path + suffix, aside + suffix) != 0 {
         throw SystemError(code: errno)
       }
     }
-    // A hard link keeps a database at the original path at every moment. On a file system without links, the path is
-    // briefly empty.
-    if link(path, aside) != 0 && rename(path, aside) != 0 { throw SystemError(code: errno) }
     return aside
+  }
+
+  private static func bringBack(_ aside: String, to path: String) {
+    for suffix in ["", "-wal", "-journal"] {
+      // Two links to one file stay as they are, so the second name is removed afterwards.
+      if rename(aside + suffix, path + suffix) == 0 { unlink(aside + suffix) }
+    }
   }
 
   /// Whether a path is taken, also by a broken symbolic link. After another error it counts as taken: opening the file

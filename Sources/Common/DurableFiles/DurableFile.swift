@@ -14,7 +14,8 @@ package enum DurableFile {
     try sync(folder(of: path))
   }
 
-  private static func sync(_ path: String) throws(SystemError) {
+  /// Writes a file, or the names in a folder, to the disk.
+  static func sync(_ path: String) throws(SystemError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(code: errno) }
     defer { close(descriptor) }

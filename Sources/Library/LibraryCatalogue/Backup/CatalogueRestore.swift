@@ -55,10 +55,7 @@ package struct CatalogueRestore {
       }
       try copy.close()
       var kept: String?
-      try copies.finish(incoming) {
-        if access(present, F_OK) == 0 { kept = try DatabaseFile.setAside(present) }
-        try DatabaseFile.install(incoming, at: present)
-      }
+      try copies.finish(incoming) { kept = try DatabaseFile.replace(present, with: incoming) }
       return kept
     } catch {
       copies.discard(incoming)
@@ -157,8 +154,8 @@ package struct CatalogueRestore {
     return source
   }
 
-  /// Checkpoints the log of the current catalogue and reads its last token. If the checkpoint fails, the log is moved
-  /// away together with the file.
+  /// Checkpoints the log of the current catalogue and reads its last token. If the checkpoint fails, the log is kept
+  /// together with the file.
   ///
   /// - Parameters:
   ///   - key: the key of the copy. A catalogue with another key issued tokens of its own.
@@ -166,8 +163,8 @@ package struct CatalogueRestore {
   /// - Returns: the token; `nil` if there is no catalogue, it is unreadable, its log is or was damaged, or the copy was
   ///   not made from it.
   private func checkpointedToken(of present: String, copiedKey key: Data?, copiedRevision revision: Int64) -> Int64? {
-    // Changes lost with a damaged log had tokens too, and damaged pages may have prevented a new history since.
-    if WriteAheadLog.isDamaged(beside: present) || WriteAheadLog.hasCopy(of: present) { return nil }
+    // What a checkpoint of a damaged log writes may be inconsistent.
+    if WriteAheadLog.isDamaged(beside: present) { return nil }
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     // Before the checkpoint, because on a full or read-only disk the log can still be read.
     let token = try? queue.read { db -> Int64? in
@@ -176,7 +173,8 @@ package struct CatalogueRestore {
     }
     try? queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
     try? queue.close()
-    return token
+    // Changes lost with a damaged log had tokens too, and damaged pages may have prevented a new history since.
+    return WriteAheadLog.hasCopy(of: present) ? nil : token
   }
 
   /// A token above all that a lost or unreadable catalogue can have issued: the microseconds since 1970. No catalogue
