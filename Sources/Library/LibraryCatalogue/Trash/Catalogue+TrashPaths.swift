@@ -12,7 +12,6 @@ extension Catalogue {
     let first = Data(folder + [UInt8(ascii: "/")])
     let end = Data(folder + [UInt8(ascii: "/") + 1])
     return try read { db in
-      // The trash is small, and these paths have no index.
       let rows = try Row.fetchAll(
         db, sql: "SELECT trash, place, path, trashPath FROM trashFile WHERE trashPath > ? AND trashPath < ?",
         arguments: [first, end])

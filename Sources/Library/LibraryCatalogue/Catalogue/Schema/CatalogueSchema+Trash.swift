@@ -32,6 +32,8 @@ extension CatalogueSchema {
     ) STRICT, WITHOUT ROWID;
     -- This index and trashByFingerprint find a missing asset by its file.
     CREATE INDEX trashByPath ON trashFile (path) WHERE place = 0;
+    -- For comparisons of all files in the trash with their records, and for those of one disk.
+    CREATE INDEX trashByTrashPath ON trashFile (trashPath);
 
     -- The values of the asset's former rows, by column name: of the asset (file -1), and of each file by its `place`.
     CREATE TABLE trashValue (
