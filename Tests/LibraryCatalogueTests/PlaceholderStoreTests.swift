@@ -101,6 +101,24 @@ struct PlaceholderStoreTests {
     #expect(try catalogue.asset(after.localIdentifier, for: .local)?.placeholder == [7, 8])
   }
 
+  @Test("changed content has no placeholder in lists, in whatever order SQLite runs the triggers")
+  func triggerOrder() throws {
+    let (library, catalogue) = try library(1)
+    try catalogue.store(try wanted(catalogue).map { result($0) })
+    let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
+    try queue.write { db in
+      let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'forgetPlaceholder'")
+      try db.execute(sql: "DROP TRIGGER forgetPlaceholder")
+      // SQLite runs the newest one first.
+      try db.execute(sql: try #require(sql))
+    }
+    try library.put(smallPNG, "0.jpg")
+    try library.scan(catalogue)
+    let count = try queue.read { try Int.fetchOne($0, sql: "SELECT count(placeholder) FROM libraryAsset") }
+    #expect(count == 0)
+    try queue.close()
+  }
+
   @Test("a rename keeps the placeholder; a result for a deleted asset is dropped")
   func movedAndGone() throws {
     let (library, catalogue) = try library(2)

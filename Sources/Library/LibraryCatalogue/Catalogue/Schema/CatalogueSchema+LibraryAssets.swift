@@ -116,14 +116,15 @@ extension CatalogueSchema {
     BEGIN
       UPDATE libraryAsset SET localDay = NEW.localDay WHERE asset = NEW.id;
     END;
-    -- These columns are in no index.
+    -- These columns are in no index. The placeholder is read again, because `forgetPlaceholder` may have removed it.
     CREATE TRIGGER copyPicture
       AFTER UPDATE OF pixelWidth, pixelHeight, mediaType, mediaSubtypes, utcOffset, duration, contentVersion, placeholder
       ON asset
       WHEN (\(pictureColumns.map { "NEW." + $0 }.joined(separator: ", ")))
         IS NOT (\(pictureColumns.map { "OLD." + $0 }.joined(separator: ", ")))
     BEGIN
-      UPDATE libraryAsset SET \(pictureColumns.map { "\($0) = NEW.\($0)" }.joined(separator: ", "))
+      UPDATE libraryAsset SET \(pictureColumns.dropLast().map { "\($0) = NEW.\($0)" }.joined(separator: ", ")),
+          placeholder = (SELECT placeholder FROM asset WHERE id = NEW.id)
         WHERE asset = NEW.id;
     END;
 
@@ -175,7 +176,7 @@ extension CatalogueSchema {
   static let copiedColumns =
     ["creationDate", "localIdentifier", "listing", "counted", "addedDate", "burstIdentifier", "localDay"]
     + pictureColumns
-  /// The copied columns that only grids read.
+  /// The copied columns that only grids read, the placeholder last.
   private static let pictureColumns = ["dimensions", "grid", "duration", "contentVersion", "placeholder"]
   static let copies = copiedColumns.joined(separator: ", ")
   private static let copiesOfNewAsset = copiedColumns.map { "NEW." + $0 }.joined(separator: ", ")

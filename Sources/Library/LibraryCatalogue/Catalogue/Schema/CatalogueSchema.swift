@@ -13,7 +13,7 @@
 //
 // Triggers write everything that follows from a row, so no writing code can forget it. A trigger slows down every
 // statement that may fire it, even if it has nothing to do. So each one names the columns that it depends on, and tests
-// rare conditions first.
+// rare conditions first. SQLite does not define in which order the triggers of a statement run, so none depends on it.
 //
 // SQLite journals the pages that a statement changes if the statement may fail after part of its work. The insertion of
 // an asset can't fail that way: it is INSERT OR ROLLBACK, and its triggers inherit that. So none of them uses OR
