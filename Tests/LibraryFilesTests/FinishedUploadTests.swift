@@ -107,4 +107,13 @@ struct FinishedUploadTests {
     let isKnown = identifiers.map { finished.outcome(of: $0, owner: "a", now: now) != nil }
     #expect(isKnown == [false, true, true])
   }
+
+  @Test("an uploader whose asset was uploaded again is not forgotten before those of other assets")
+  func renewedUploader() {
+    let finished = FinishedUploads(limit: 2, lifetimeSeconds: 10)
+    let now = ContinuousClock.now
+    for asset in ["a", "b", "a", "c"] { finished.addUploader("one", of: LocalIdentifier(asset), now: now) }
+    let isKnown = ["a", "b", "c"].map { finished.isUploader("one", of: LocalIdentifier($0), now: now) }
+    #expect(isKnown == [true, false, true])
+  }
 }

@@ -4,11 +4,12 @@
 
 import GRDB
 import PhotoPredicate
+import Primitives
 import Synchronization
 
 final class AlbumTitles: Sendable {
   /// The maximum number of libraries whose titles are cached. The least recently searched one is evicted.
-  static let maximumLibraries = 16
+  private static let maximumLibraries = 16
   /// The maximum size of the cache in bytes: enough for about 60,000 albums.
   private static let maximumBytes = 8 << 20
 
@@ -17,39 +18,25 @@ final class AlbumTitles: Sendable {
     let words: [String]
   }
 
-  private struct Library {
-    let id: LibraryID
+  private struct Library: Sendable {
     /// The revision of the library from which the titles were read.
     let revision: Int64
     let titles: [Title]
-    let bytes: Int
   }
 
-  /// The most recently searched library is the last.
-  private let libraries = Mutex<[Library]>([])
+  private let libraries = Mutex(
+    LRUCache<LibraryID, Library>(capacity: AlbumTitles.maximumLibraries, capacityBytes: AlbumTitles.maximumBytes))
 
   /// The titles of all albums that a library has, in a read transaction.
   func titles(of id: LibraryID, _ db: Database) throws -> [Title] {
     // The revision changes when an album enters or leaves the library, and when an album's title changes.
     let revision = try id.revision(db)
-    let kept = libraries.withLock { libraries -> [Title]? in
-      let index = libraries.firstIndex { $0.id == id && $0.revision == revision }
-      guard let index else { return nil }
-      let library = libraries.remove(at: index)
-      libraries.append(library)
-      return library.titles
-    }
-    if let kept { return kept }
-    let titles = try Self.read(id, db)
-    let bytes = titles.reduce(0) { $0 + $1.bytes }
-    libraries.withLock { libraries in
-      libraries.removeAll { $0.id == id }
-      libraries.append(Library(id: id, revision: revision, titles: titles, bytes: bytes))
-      while libraries.count > Self.maximumLibraries || libraries.reduce(0, { $0 + $1.bytes }) > Self.maximumBytes {
-        libraries.removeFirst()
-      }
-    }
-    return titles
+    if let kept = libraries.withLock({ $0.value(for: id) }), kept.revision == revision { return kept.titles }
+    let library = Library(revision: revision, titles: try Self.read(id, db))
+    let bytes = library.titles.reduce(0) { $0 + $1.bytes }
+    // The dropped ones are released after the lock.
+    _ = libraries.withLock { $0.keep(library, for: id, bytes: bytes) }
+    return library.titles
   }
 
   private static func read(_ library: LibraryID, _ db: Database) throws -> [Title] {
