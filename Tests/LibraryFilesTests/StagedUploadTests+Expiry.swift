@@ -14,7 +14,7 @@ extension StagedUploadTests {
     let files = try library.files(catalogue)
     let old = try files.staged([1], isEnd: false)
     let day: Int64 = 86_400_000
-    let now = LibraryFiles.now.milliseconds
+    let now = Timestamp.now.milliseconds
     #expect(try files.removeExpiredUploads(now: Timestamp(milliseconds: now + day - 60_000)) == 0)
     let active = try files.stage(named: nil, length: nil, for: .local)
     try active.write([2])
@@ -32,7 +32,7 @@ extension StagedUploadTests {
     let library = try TemporaryLibrary()
     let catalogue = try library.catalogue()
     let files = try library.files(catalogue)
-    let start = LibraryFiles.now.milliseconds
+    let start = Timestamp.now.milliseconds
     func removed(afterHours hours: Int64) throws -> Int {
       try files.removeExpiredUploads(now: Timestamp(milliseconds: start + hours * 3_600_000))
     }
@@ -54,7 +54,7 @@ extension StagedUploadTests {
     let library = try TemporaryLibrary()
     let files = try library.files(try library.catalogue())
     let day: Int64 = 86_400_000
-    let now = LibraryFiles.now.milliseconds
+    let now = Timestamp.now.milliseconds
     func stage() throws {
       let append = try files.stage(named: nil, length: nil, for: .local)
       try append.write([1])
@@ -81,7 +81,7 @@ extension StagedUploadTests {
     let others = try library.files(try Catalogue(dataFolder: library.data + "/other"))
     try others.recover()
     #expect(try files.progress(of: identifier, for: .local) == progress)
-    let end = LibraryFiles.now.milliseconds + Int64(others.stagedSeconds) * 1000
+    let end = Timestamp.now.milliseconds + Int64(others.stagedSeconds) * 1000
     try others.removeExpiredUploads(now: Timestamp(milliseconds: end - 60_000))
     #expect(try files.progress(of: identifier, for: .local) == progress)
     try others.removeExpiredUploads(now: Timestamp(milliseconds: end + 60_000))

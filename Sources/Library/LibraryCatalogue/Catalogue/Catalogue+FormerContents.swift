@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import PhotoModel
 
@@ -21,7 +20,7 @@ extension Catalogue {
   ///
   /// - Parameter now: milliseconds since 1970.
   package func formerContents(
-    limit: Int, delay: Duration = formerContentDelay, now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
+    limit: Int, delay: Duration = formerContentDelay, now: Int64 = Timestamp.now.milliseconds
   ) throws(AssetSourceError) -> [FormerContent] {
     let end = now - delay.components.seconds * 1000
     // Dates in the future were written while the clock was ahead.

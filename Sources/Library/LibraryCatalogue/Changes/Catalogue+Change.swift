@@ -32,7 +32,7 @@ extension Catalogue {
   }
 
   private static func change(_ db: Database, _ body: (Database, _ token: Int64) throws -> Void) throws -> ChangeToken {
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let now = Timestamp.now.milliseconds
     let token =
       try Int64.fetchOne(
         db.cachedStatement(

@@ -1,7 +1,6 @@
 // A limited library is created at the first read with its set of granted collections, and deleted after thirty days
 // without a read.
 
-import Foundation
 import GRDB
 import PhotoModel
 import Primitives
@@ -57,7 +56,7 @@ extension Catalogue {
   /// Records which limited libraries were read since the last call, and deletes those that were not read for thirty
   /// days. Call it at least once a day.
   package func pruneLimitedLibraries(
-    now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    now: Timestamp = .now
   ) throws(AssetSourceError) {
     let used = limitedUsage.take()
     if !used.isEmpty {

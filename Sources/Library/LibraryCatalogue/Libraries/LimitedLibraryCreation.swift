@@ -51,7 +51,7 @@ struct LimitedLibraryCreation {
   // MARK: Steps
 
   private func begin() throws(AssetSourceError) {
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let now = Timestamp.now.milliseconds
     // Not a change of the library: no token.
     try catalogue.writeMaintenance { db in
       let known = try Int.fetchOne(

@@ -3,7 +3,6 @@
 // a separate asset. Once the original is gone, its asset gets the files of the copy, and the asset of the copy is
 // deleted. Only for an original with user values, and a copy whose asset has none.
 
-import Foundation
 import GRDB
 import LibraryFolder
 import PhotoModel
@@ -97,7 +96,7 @@ extension MissingAssets {
   fileprivate static func copies(of lost: LostAsset, _ db: Database) throws -> [KnownCopy] {
     var named: [KnownCopy] = []
     var others: [KnownCopy] = []
-    let earliest = Int64(Date().timeIntervalSince1970 * 1000) - maximumMoveTime
+    let earliest = Timestamp.now.milliseconds - maximumMoveTime
     let rows = try Row.fetchAll(db.cachedStatement(sql: copySQL), arguments: [lost.row, earliest])
     for row in rows {
       let path = try row.bytes(2)

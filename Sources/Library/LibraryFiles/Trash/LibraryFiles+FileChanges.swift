@@ -1,7 +1,6 @@
 // Moves files to the trash and back, and staged uploads into the library, for change lists. The process may end after
 // any step; `recover` then restores a consistent state.
 
-import Foundation
 import LibraryCatalogue
 import LibraryFolder
 import Logging
@@ -178,7 +177,7 @@ extension LibraryFiles: FileChangePreparing {
     } catch {
       throw LibraryFilesError(error, at: files.first?.path ?? [])
     }
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let now = Timestamp.now.milliseconds
     return .delete(identifier, rows: (files + sidecars).map(\.row), files: trashed, now: now)
   }
 

@@ -5,7 +5,6 @@
 // moves no file. Files that have moved to other paths since are left to the scan: until it finds them, their assets are
 // missing.
 
-import Foundation
 import LibraryCatalogue
 import LibraryFolder
 import LibraryScan
@@ -119,7 +118,7 @@ extension LibraryFiles {
         TrashRecord.File(
           number: TrashRecord.File.firstSidecar + index, path: sidecar.path, trashPath: trashPath))
     }
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let now = Timestamp.now.milliseconds
     let (ownRows, ownFiles) = (rows, trashed)
     try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.recordDeletion(of: owner, rows: ownRows, files: ownFiles, now: now)
@@ -186,7 +185,7 @@ extension LibraryFiles {
       for record in records where try isGone(record) {
         let files = try files(of: record, among: trashPaths)
         guard files.first?.number == 0 else { continue }
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = Timestamp.now.milliseconds
         try inCatalogue { catalogue throws(AssetSourceError) in
           try catalogue.recordDeletion(of: record, files: files, now: now)
         }
@@ -261,7 +260,7 @@ extension LibraryFiles {
     guard try isAtItsPath(primary, of: record) else {
       // If the trash folder is missing, the library was copied without it, and it may be copied later.
       guard try exists(LibraryPath.folder(of: LibraryPath.folder(of: primary.trashPath))) else { return false }
-      let now = Int64(Date().timeIntervalSince1970 * 1000)
+      let now = Timestamp.now.milliseconds
       try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordMissing(record, now: now) }
       return false
     }

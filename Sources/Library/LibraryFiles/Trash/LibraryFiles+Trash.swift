@@ -1,6 +1,5 @@
 // The trash: its contents and its purge.
 
-import Foundation
 import LibraryCatalogue
 import LibraryFolder
 import Logging
@@ -33,7 +32,7 @@ extension LibraryFiles {
   /// - Returns: the number of purged assets.
   @discardableResult
   package func purge(
-    now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), stop: StopFlag = StopFlag()
+    now: Timestamp = .now, stop: StopFlag = StopFlag()
   ) throws(LibraryFilesError) -> Int {
     // A change list whose store failed has left its intents, and so has a start while a disk was missing. The scan may
     // since have found the disk at another mount point.

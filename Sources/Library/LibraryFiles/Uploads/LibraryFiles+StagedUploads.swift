@@ -8,7 +8,6 @@
 // The offset is the size of the file, so a process that is killed loses no byte that it has written. A client gets an
 // offset only after the file was synced. A file without a record is removed when it expires, as uploads do.
 
-import Foundation
 import LibraryCatalogue
 import LibraryFolder
 import Logging
@@ -40,9 +39,6 @@ extension LibraryFiles {
     LibraryPath.join(stagedFolder, Array(identifier.rawValue.utf8))
   }
 
-  /// Now, in milliseconds since 1970.
-  package static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
-
   // MARK: Creating and appending
 
   /// Creates a staged upload without bytes.
@@ -51,7 +47,7 @@ extension LibraryFiles {
   ///   - name: the filename that the sender gave.
   ///   - length: in bytes, if it is known. That many bytes are reserved.
   package func stage(
-    named name: String?, length: Int64?, for principal: Principal, now: Timestamp = LibraryFiles.now
+    named name: String?, length: Int64?, for principal: Principal, now: Timestamp = .now
   ) throws(LibraryFilesError) -> StagedAppend {
     if isReadOnly { throw .readOnly }
     try checkLength(length)
@@ -113,7 +109,7 @@ extension LibraryFiles {
   ///
   /// - Parameter isEnd: the sender has sent all it had, and says that the file ends here.
   package func finish(
-    _ append: StagedAppend, isEnd: Bool, now: Timestamp = LibraryFiles.now
+    _ append: StagedAppend, isEnd: Bool, now: Timestamp = .now
   ) throws(LibraryFilesError) -> StagedUploadProgress {
     let upload = append.upload
     if append.isSuperseded { throw .uploadSuperseded }
@@ -168,7 +164,7 @@ extension LibraryFiles {
   /// - Returns: the number of removed staged uploads.
   @discardableResult
   package func removeExpiredUploads(
-    now: Timestamp = LibraryFiles.now, until stop: StopFlag? = nil
+    now: Timestamp = .now, until stop: StopFlag? = nil
   ) throws(LibraryFilesError) -> Int {
     if isReadOnly { return 0 }
     let lifetime = Int64(options.stagedSeconds) * 1000

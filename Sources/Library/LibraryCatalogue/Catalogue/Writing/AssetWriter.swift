@@ -50,7 +50,7 @@ struct AssetWriter {
     versionDigest = HMACSHA256(key: try Catalogue.contentKey(db))
     now =
       try Int64.fetchOne(db.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0"))
-      ?? Int64(Date().timeIntervalSince1970 * 1000)
+      ?? Timestamp.now.milliseconds
     calendar = try LocalDayUpdate.calendar(db)
     renderableTypes = try Catalogue.renderableTypes(db)
     bursts = BurstWriter(db, token: token)

@@ -1,7 +1,6 @@
 // Prunes the history. Old rows are deleted in small steps, so that no writer waits long. The first step moves the start
 // of the history forward, so that tokens before it expire.
 
-import Foundation
 import GRDB
 import PhotoModel
 import Primitives
@@ -30,7 +29,7 @@ extension Catalogue {
   ///   - now: milliseconds since 1970.
   package func pruneHistory(
     _ limits: HistoryLimits, needed: ChangeToken?,
-    now: Int64 = Int64(Date().timeIntervalSince1970 * 1000), until stop: StopFlag = StopFlag()
+    now: Int64 = Timestamp.now.milliseconds, until stop: StopFlag = StopFlag()
   ) throws(AssetSourceError) {
     let lifetime = Int64(limits.days) * CivilDate.millisecondsPerDay
     if lifetime > 0 { try age(Self.historyAging, to: now, atMost: lifetime / Self.agingShare) }
