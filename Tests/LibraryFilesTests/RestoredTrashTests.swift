@@ -105,7 +105,8 @@ struct RestoredTrashTests {
 
   @Test("an asset that was deleted since is in the trash, also if one that was restored since has its path")
   func deletedAndPathRestored() throws {
-    let (favourite, other): (LocalIdentifier, LocalIdentifier)
+    let favourite: LocalIdentifier
+    let other: LocalIdentifier
     do {
       let (catalogue, identifier) = try described()
       favourite = identifier
@@ -262,7 +263,8 @@ struct RestoredTrashTests {
     "an asset that was restored from the trash since keeps its file, also at the path that another asset had",
     arguments: DisplacedFile.allCases)
   func restoredToKnownPath(_ displaced: DisplacedFile) throws {
-    let (favourite, other): (LocalIdentifier, LocalIdentifier)
+    let favourite: LocalIdentifier
+    let other: LocalIdentifier
     do {
       let (catalogue, identifier) = try described()
       favourite = identifier
