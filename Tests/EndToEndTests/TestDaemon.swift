@@ -44,8 +44,13 @@ final class TestDaemon: @unchecked Sendable {
   }
 
   /// The library is scanned before the tests begin and not again, so that changes of its files go unnoticed.
+  convenience init(unwatched fill: (TestDaemon.Files) throws -> Void, arguments: [String] = []) throws {
+    try self.init(unwatched: fill, arguments: arguments, launcher: "exec \"$@\"")
+  }
+
+  /// As above, with a launcher. It has no default, so that a daemon with a trailing closure is a watched one.
   convenience init(
-    unwatched fill: (TestDaemon.Files) throws -> Void, arguments: [String] = [], launcher: String = "exec \"$@\""
+    unwatched fill: (TestDaemon.Files) throws -> Void, arguments: [String] = [], launcher: String
   ) throws {
     try self.init(
       fill, arguments: ["--set", "watch.enabled=false", "--set", "scan.intervalSeconds=0"] + arguments,

@@ -30,7 +30,10 @@ struct LongBodyTests {
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
       queue.async {
         began.signal()
-        try? responder.send(HTTPResponse(.ok).head, body: LongSource()) { _ in false } onFailure: { _ in }
+        try? responder.send(HTTPResponse(.ok).head, body: LongSource()) { _ in
+          false
+        } onFailure: { _ in
+        }
         ended.signal()
       }
     }

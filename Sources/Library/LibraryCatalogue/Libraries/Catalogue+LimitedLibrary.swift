@@ -76,15 +76,16 @@ extension Catalogue {
   private func deleteLimitedLibraries(unusedSince limit: Int64) throws(AssetSourceError) {
     do {
       try pool.writeWithoutTransaction { db in
-        try Self.transaction(isLarge: true, db) { db in
-          try db.execute(sql: "DELETE FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit])
+        try file.checkingErrors(of: db, isWrite: true) {
+          try Self.transaction(isLarge: true, db) { db in
+            try db.execute(sql: "DELETE FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit])
+          }
         }
         // The history will not list what leaves the deleted libraries from now on, so ``AssetGenerations`` can't end
         // what was prepared for their callers asset by asset. No other write runs before this.
         commits.increment()
       }
     } catch {
-      file.recordDamage(in: error, ofWrite: true)
       throw Self.translated(error)
     }
   }
