@@ -60,7 +60,7 @@ final class ScanScheduler: Sendable {
         scanned: { [weak self] in self?.scanned($0, "scanned changed paths") },
         requestFullScan: { [weak self] in self?.scan() })
       watcher.withLock { $0 = made }
-      files.follow(made)
+      files.setWatcher(made)
     } catch {
       logger.warning(
         "library watch failed; changes are found by interval scans only", metadata: ["error": "\(error)"])

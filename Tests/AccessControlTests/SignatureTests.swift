@@ -140,7 +140,7 @@ struct SignatureTests {
       let signature = try signed(access, by: issuer.identifier, collection: "album")
       let grant = try access.registry.grant(signature: signature, on: subject)
       #expect(grant.principal.visibility == .collections(["album"]) && grant.principal.scopes == [.read])
-      #expect(grant.principal.issuer == seen)
+      #expect(grant.principal.issuerVisibility == seen)
     }
   }
 

@@ -9,7 +9,7 @@ struct SignedAlbumTests {
   private static let album = LocalIdentifier("album-signed")
   private static let reader = Principal(
     name: "signed", scopes: [.read], visibility: .collections([LocalIdentifier("album-signed")]),
-    issuer: .collections([LocalIdentifier("folder-mine")]))
+    issuerVisibility: .collections([LocalIdentifier("folder-mine")]))
 
   private let library: SyntheticLibrary
 

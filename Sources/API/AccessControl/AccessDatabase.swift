@@ -17,7 +17,7 @@ import Primitives
 package final class AccessDatabase: Sendable {
   private static let busySeconds: TimeInterval = 5
   /// The names of the files in a data folder that belong to its tokens.
-  package static let filesInUse: [String] =
+  package static let fileNames: [String] =
     DatabaseFile.names(of: "access.sqlite") + DatabaseFile.names(of: "access.incoming.sqlite")
 
   let path: String
@@ -90,7 +90,7 @@ package final class AccessDatabase: Sendable {
   package func backUp(
     to file: String, replacing replaces: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(AccessError) {
-    if DatabaseFile.isFile(file, in: dataFolder, named: Self.filesInUse) {
+    if DatabaseFile.isFile(file, in: dataFolder, named: Self.fileNames) {
       throw .copyWouldReplaceFileInUse(path: file)
     }
     if !replaces && access(file, F_OK) == 0 { throw .copyExists(path: file) }

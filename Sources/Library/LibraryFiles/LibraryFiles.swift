@@ -51,7 +51,7 @@ package final class LibraryFiles: Sendable {
   let finished: FinishedUploads
   /// Whether the last request that waited for the lock timed out.
   let isLockBusy = Atomic<Bool>(false)
-  /// Knows the files that were renamed and are not scanned yet; `nil`: the library is not watched.
+  /// Knows which files were renamed and are not scanned yet; `nil` if the library is not watched.
   let watcher = Mutex<LibraryWatcher?>(nil)
   /// Recomputes the moments that commits left stale.
   let momentQueue = DispatchQueue(label: "photod.moments", qos: .utility)
@@ -83,8 +83,8 @@ package final class LibraryFiles: Sendable {
     countStagedUploads()
   }
 
-  /// Asks this watcher, from now on, whether a missing file was only renamed. Call it once.
-  package func follow(_ watcher: LibraryWatcher) { self.watcher.withLock { $0 = watcher } }
+  /// Sets the watcher that knows whether a missing file was only renamed. Call it at most once.
+  package func setWatcher(_ watcher: LibraryWatcher) { self.watcher.withLock { $0 = watcher } }
 
   /// Seconds after which a staged upload that receives nothing is removed.
   package var stagedSeconds: Int { options.stagedSeconds }

@@ -116,7 +116,7 @@ extension Settings {
     let folder = Self.canonicalFolder(of: path)
     let inData = Self.names(of: folder, below: Self.canonicalNames(of: dataFolder.utf8))?.first
     let isInUse = inData.map { Self.foldersInUse.contains(String(decoding: $0, as: UTF8.self)) } ?? false
-    let files = Catalogue.filesInUse + AccessDatabase.filesInUse
+    let files = Catalogue.fileNames + AccessDatabase.fileNames
     if isInUse || DatabaseFile.isFile(path, in: dataFolder, named: files) {
       throw CommandFailure(description: "photod itself uses \(path); choose another file")
     }

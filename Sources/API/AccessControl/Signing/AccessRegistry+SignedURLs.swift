@@ -29,7 +29,7 @@ extension AccessRegistry {
     return grant(
       Principal(
         name: principalName, scopes: [.read], visibility: .collections([collection]),
-        issuer: visibility == .everything ? nil : visibility))
+        issuerVisibility: visibility == .everything ? nil : visibility))
   }
 
   /// The active token that issued a signature; `nil`: the operator.

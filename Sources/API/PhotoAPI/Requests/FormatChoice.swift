@@ -61,7 +61,7 @@ extension Accept {
   ///
   /// - Parameter isPart: whether the query asks for a multipart response, as if the field named its type.
   func quality(ofPicturesAs format: OutputFormat, isPart: Bool = false) -> Int {
-    let saysNothing = !mentionsType("image") && quality(of: "image/x") == 0
-    return saysNothing && (isPart || namesType("multipart")) ? 1000 : quality(of: format.mediaType)
+    let hasNoImageRange = !mentionsType("image") && quality(of: "image/x") == 0
+    return hasNoImageRange && (isPart || namesType("multipart")) ? 1000 : quality(of: format.mediaType)
   }
 }

@@ -106,7 +106,7 @@ struct ImageRoute: Sendable {
   private func generation(_ attempt: Attempt) -> ResponseCache.Generation {
     // A signed album also depends on its issuer's collections, and `original` on the other files of the asset. An asset
     // that leaves the collections of a limited caller counts as changed.
-    let dependsOnAssetOnly = attempt.principal.issuer == nil && attempt.query.imageVersion != .original
+    let dependsOnAssetOnly = attempt.principal.issuerVisibility == nil && attempt.query.imageVersion != .original
     return ResponseCache.Generation(
       asset: dependsOnAssetOnly
         ? queries.library.generation(of: attempt.identifier) : .library(queries.library.generation),

@@ -5,7 +5,7 @@ package struct AssetPage: Sendable {
   package var nextCursor: PageCursor?
   /// The library state that the page was read from.
   package var changeToken: ChangeToken
-  /// The number of assets of the whole list in that state, if it was requested.
+  /// The number of assets in the whole list, in the state of `changeToken`; `nil` if it was not requested.
   package var count: Int?
 
   package init(assets: [Asset], nextCursor: PageCursor?, changeToken: ChangeToken, count: Int? = nil) {
@@ -28,7 +28,7 @@ package enum AssetSourceError: Error, Sendable, Equatable, CustomStringConvertib
   case tooManyAssets(limit: Int)
   /// No such asset, or none that the principal may see.
   case noSuchAsset(LocalIdentifier)
-  /// The principal has a signed album whose issuer no longer sees the album: ``Principal/issuer``.
+  /// The issuer of the principal's signed album no longer sees the album: see ``Principal/issuerVisibility``.
   case issuerLostAccess
   /// The catalogue failed; the text is for the log.
   case catalogueFailed(String)

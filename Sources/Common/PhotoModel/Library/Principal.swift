@@ -33,19 +33,19 @@ package struct Principal: Sendable, Hashable {
   package let name: String
   package private(set) var scopes: Set<Scope>
   package let visibility: Visibility
-  /// For a signed album whose issuer sees only a part of the library: that part. The principal can read nothing while
-  /// the part lacks one of the collections that the principal sees.
-  package let issuer: Visibility?
+  /// For a signed album: the part of the library that its issuer sees, or `nil` if the issuer sees everything. The
+  /// principal can read nothing while this part lacks one of the collections that the principal sees.
+  package let issuerVisibility: Visibility?
   /// Whether the library hides the names of people from callers without the scope `people`.
   package var namesNeedScope = false
 
   package init(
-    name: String, scopes: Set<Scope>, visibility: Visibility = .everything, issuer: Visibility? = nil
+    name: String, scopes: Set<Scope>, visibility: Visibility = .everything, issuerVisibility: Visibility? = nil
   ) {
     self.name = name
     self.scopes = scopes
     self.visibility = visibility
-    self.issuer = issuer
+    self.issuerVisibility = issuerVisibility
   }
 
   /// The user at this machine: a loopback peer without forwarding.

@@ -9,7 +9,7 @@ import PhotoModel
 
 extension Catalogue {
   /// The names of the files in a data folder that belong to a catalogue, and of the folder's locks.
-  package static let filesInUse: [String] =
+  package static let fileNames: [String] =
     DatabaseFile.names(of: "catalogue.sqlite") + DatabaseFile.names(of: "catalogue.incoming.sqlite")
     + ["use.lock", "open.lock", "serve.lock", "scan.lock", "files.lock"]
 
@@ -24,7 +24,7 @@ extension Catalogue {
   package func backUp(
     to path: String, replacing replaces: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(LibraryError) {
-    if DatabaseFile.isFile(path, in: dataFolder, named: Self.filesInUse) {
+    if DatabaseFile.isFile(path, in: dataFolder, named: Self.fileNames) {
       throw .copyWouldReplaceFileInUse(path: path)
     }
     if !replaces && access(path, F_OK) == 0 { throw .copyExists(path: path) }

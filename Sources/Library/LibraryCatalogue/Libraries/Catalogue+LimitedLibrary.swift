@@ -12,26 +12,26 @@ extension Catalogue {
 
   /// Whether this process knows that the library of a principal exists, and that of its issuer.
   package func hasPreparedLibrary(of principal: Principal) -> Bool {
-    limitedUsage.isPrepared(principal.visibility) && principal.issuer.map(limitedUsage.isPrepared) ?? true
+    limitedUsage.isPrepared(principal.visibility) && principal.issuerVisibility.map(limitedUsage.isPrepared) ?? true
   }
 
-  /// Creates the library of a principal if it does not exist: a row for each asset in the granted collections.
-  /// The same for the library of its issuer.
+  /// Creates the library of a principal, and that of its issuer, if they do not exist: a row for each asset in the
+  /// granted collections.
   package func prepareLibrary(of principal: Principal) throws(AssetSourceError) {
     do throws(AssetSourceError) {
       try read(for: principal) { _, _ in }
     } catch {
-      // Both libraries exist: that of the issuer lacks the album.
+      // Both libraries exist, but the issuer's one lacks the album.
       guard error == .issuerLostAccess else { throw error }
     }
     limitedUsage.notePrepared(principal.visibility)
-    if let issuer = principal.issuer { limitedUsage.notePrepared(issuer) }
+    if let issuer = principal.issuerVisibility { limitedUsage.notePrepared(issuer) }
   }
 
   /// Reads the library that a principal can see. The first read with a set of granted collections creates it.
   ///
-  /// - Throws: ``AssetSourceError/queryTooExpensive`` if the deadline passes first, and
-  ///   ``AssetSourceError/issuerLostAccess``.
+  /// - Throws: ``AssetSourceError/queryTooExpensive`` if the deadline passes first;
+  ///   ``AssetSourceError/issuerLostAccess`` if the issuer of the principal's signed album no longer sees it.
   func read<Value>(
     for principal: Principal, before deadline: ContinuousClock.Instant? = nil,
     _ body: (Database, LibraryID) throws -> Value
@@ -48,7 +48,7 @@ extension Catalogue {
         return read.value
       }
       try LimitedLibraryCreation(principal.visibility, in: self)?.run()
-      if let issuer = principal.issuer { try LimitedLibraryCreation(issuer, in: self)?.run() }
+      if let issuer = principal.issuerVisibility { try LimitedLibraryCreation(issuer, in: self)?.run() }
     }
     throw .catalogueFailed("a limited library was deleted repeatedly before it could be read")
   }
@@ -81,8 +81,8 @@ extension Catalogue {
             try db.execute(sql: "DELETE FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit])
           }
         }
-        // The history will not list what leaves the deleted libraries from now on, so ``AssetGenerations`` can't end
-        // what was prepared for their callers asset by asset. No other write runs before this.
+        // From now on, the history does not record what leaves the deleted libraries, so ``AssetGenerations`` can't
+        // invalidate single assets of their callers. The writer runs no other write before this.
         commits.increment()
       }
     } catch {

@@ -27,11 +27,11 @@ struct LibraryID: Sendable, Hashable {
     self = found.own
   }
 
-  /// The library that a principal can see, and that of its issuer. The issuer is checked here, so that no read of a
-  /// signed album can see a state of the catalogue in which the issuer has lost the album.
+  /// The library that a principal can see, and that of its issuer. Checks within the read that the issuer still has the
+  /// signed album, so no read sees a state of the catalogue in which the issuer has lost it.
   static func find(for principal: Principal, _ db: Database) throws -> (own: LibraryID, issuer: LibraryID?)? {
     guard let own = try LibraryID(of: principal.visibility, db) else { return nil }
-    guard let visibility = principal.issuer else { return (own, nil) }
+    guard let visibility = principal.issuerVisibility else { return (own, nil) }
     guard let issuer = try LibraryID(of: visibility, db) else { return nil }
     guard try issuer.containsGrants(of: own, db) else { throw AssetSourceError.issuerLostAccess }
     return (own, issuer)

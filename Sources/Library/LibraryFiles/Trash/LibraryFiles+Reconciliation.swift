@@ -1,6 +1,6 @@
 // Compares the trash with its records after the catalogue was restored from a backup. Files that were deleted since the
 // backup are in the trash without a record, and their assets are in the library. Files that were restored since are in
-// the library, and their assets are in the trash. Those of assets that were restored and deleted again are in another
+// the library, and their assets are in the trash. Files of assets that were restored and deleted again are in another
 // folder of the trash. A scan would lose what users entered for all of them, so this runs before the first scan. It
 // moves no file. Files that have moved to other paths since are left to the scan: until it finds them, their assets are
 // missing.
@@ -53,7 +53,7 @@ extension LibraryFiles {
             if try hasRecord(files) { continue }
             if try deleteIfTrashed(files) {
               count += 1
-            } else if try updateIfTrashedAgain(files) {
+            } else if try updateRecordIfDeletedAgain(files) {
               count += 1
             }
           } catch {
@@ -176,7 +176,7 @@ extension LibraryFiles {
 
   /// Updates the record of an asset that was in the trash or missing at the time of the backup, came back, and was
   /// deleted again: its files are in a folder of the trash that has no record.
-  private func updateIfTrashedAgain(_ trashPaths: [[UInt8]]) throws(LibraryFilesError) -> Bool {
+  private func updateRecordIfDeletedAgain(_ trashPaths: [[UInt8]]) throws(LibraryFilesError) -> Bool {
     for trashPath in trashPaths {
       guard let fingerprint = readFingerprint(at: trashPath) else { continue }
       let records = try inCatalogue { catalogue throws(AssetSourceError) in
@@ -195,7 +195,7 @@ extension LibraryFiles {
     return false
   }
 
-  /// Whether the files of a record are neither in the trash, where it has them, nor back in the library.
+  /// Whether the files of a record are neither at their recorded paths in the trash nor back in the library.
   private func isGone(_ record: TrashRecord) throws(LibraryFilesError) -> Bool {
     guard let primary = record.files.first else { return false }
     // A missing asset has no file in the trash.
@@ -206,7 +206,8 @@ extension LibraryFiles {
     return try !isAtItsPath(primary, of: record)
   }
 
-  /// The files of a record that are at these paths in the trash. They may have been renamed when they were restored.
+  /// The files of a record that are at these paths in the trash, perhaps under other names, because a restoration may
+  /// rename files.
   private func files(
     of record: TrashRecord, among trashPaths: [[UInt8]]
   ) throws(LibraryFilesError) -> [TrashRecord.File] {
