@@ -161,7 +161,7 @@ struct PowerCutTests {
     #expect(check.status == 0, "\(check.output)")
   }
 
-  @Test("reads that the disk refuses do not count as damaged pages: afterwards photod is ready")
+  @Test("read errors of the disk do not count as damaged pages: photod is ready afterwards")
   func refusedReads() throws {
     let world = try LoadedLibrary(assets: 2)
     let failing = Self.log(world.folders) + ".failing"

@@ -142,7 +142,7 @@ struct RemoteWriteTests {
     #expect(try daemon.change(#"{"type": "createAsset", "path": "none.jpg"}"#).status == 404)
   }
 
-  @Test func `What a failed list has put stays an object without an asset, which the next attempt uses`() throws {
+  @Test func `An object that a failed list has put stays without an asset, and the next attempt uses it`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }
     let daemon = try remote.daemon(["--set", "upload.template={name}"])

@@ -42,7 +42,7 @@ struct UnreadableOriginalTests {
     try Self.expectLogged(kind == "data" ? "opening an original failed" : "preview failed", daemon)
   }
 
-  @Test("the rest of an archive, whose file can no longer be read, is refused with the cause in the log")
+  @Test("the rest of an archive is refused if its file can no longer be read, and the cause is logged")
   func archive() throws {
     var target = ""
     var size = 0

@@ -97,7 +97,7 @@ struct MoviePosterTests {
     #expect(try numbers(movie(all) { $0.edits = [(1, 190)] }) == [15])
   }
 
-  @Test("the exact time of a key frame gives that frame, and that of an edit the edit, also where decimals round it")
+  @Test("the exact time of a key frame or an edit selects it, also if its decimals are rounded down")
   func exactTimes() throws {
     let tenths = movie(frames(30) { frame, _ in frame.duration = 9000 }) { $0.timescale = 90_000 }
     for number in 0..<30 {

@@ -160,7 +160,7 @@ struct AdmissionTests {
     #expect(await log.lines(3) == ["cancelled", "final 1", "final 0"])
   }
 
-  @Test("a job that a task joins while another one leaves has the priority of those that remain")
+  @Test("when a task joins a job while another one leaves, the job has the priority of the remaining tasks")
   func priorityOfRemainingTasks() async throws {
     let harness = ImageManagerHarness()
     let asset = harness.originals.add(Self.picture)

@@ -165,7 +165,7 @@ struct DurabilityTests {
     #expect(isNew == hasCopy)
   }
 
-  @Test("a catalogue whose log lost changes before is complete without its log when a restore sets it aside")
+  @Test("when a restore sets aside a catalogue that has lost changes of its log, the file is complete without it")
   func setAsideAfterLoss() throws {
     let other = try TemporaryLibrary()
     let (crashed, _) = try crashedLibrary()

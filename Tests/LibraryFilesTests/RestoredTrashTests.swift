@@ -103,7 +103,7 @@ struct RestoredTrashTests {
     #expect(try catalogue.hasUncheckedTrash() == false)
   }
 
-  @Test("an asset that was deleted since is in the trash, also if one that was restored since has its path")
+  @Test("an asset that was deleted since the backup is in the trash, also if one that was restored since has its path")
   func deletedAndPathRestored() throws {
     let favourite: LocalIdentifier
     let other: LocalIdentifier

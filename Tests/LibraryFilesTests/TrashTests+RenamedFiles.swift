@@ -24,7 +24,7 @@ extension TrashTests {
 
   private static func create(_ path: String) -> FileChange { .create(path: Array(path.utf8)) }
 
-  @Test("a change list that names the new path of a renamed file gets the asset that it is")
+  @Test("a change list that names the new path of a renamed file gets the asset of that file")
   func createRenamed() throws {
     let (library, catalogue, before) = try Self.scanned(["a/k.jpg", "b/k.jpg", "keep.jpg"])
     let k = try #require(before["a/k.jpg"])

@@ -7,7 +7,7 @@
 //     POWER_CUT_FAIL   while this file exists, writes and syncs fail with EIO
 //     POWER_CUT_FAIL_FOLDERS   while this file exists, syncs of folders fail with EIO
 //     POWER_CUT_FAIL_COMMIT   while this file exists, the first sync of a file after a rename fails with EIO, and then
-//                             all syncs do: of a change that moves files, its commit fails, and what undoes it
+//                             all syncs do: the commit of a change that moves files fails, and so does its undoing
 //     POWER_CUT_FAIL_READS    while this file exists, reads of the catalogue and of its log fail with EIO
 //
 // A record is a struct record, followed by `length` bytes for a write. Names are not recorded: the test assumes that
