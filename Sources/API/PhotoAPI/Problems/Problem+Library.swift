@@ -172,7 +172,7 @@ extension Problem {
     case .fileRenamed:
       self.init(
         503, "overloaded", "The asset's file was renamed",
-        detail: "Another program has renamed the asset's file a moment ago, and its new path is not scanned yet. "
+        detail: "Another program has just renamed the asset's file, and its new path is not scanned yet. "
           + "Nothing was changed. Retry after the time in Retry-After.", fields: ["Retry-After": "1"])
     case .noSuchFile:
       self.init(
