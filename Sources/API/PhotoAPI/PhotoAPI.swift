@@ -146,8 +146,8 @@ package final class PhotoAPI: Sendable {
     self.requestScan = requestScan
   }
 
-  /// Closes originals that were not requested for a while, drops expired plans of archives, and ends previews that are
-  /// over their deadline, and their expired leases. Call it about once a second.
+  /// Closes originals that were not requested for a while, drops expired plans of archives, and ends previews that
+  /// exceed their deadline and preview sessions whose lease has expired. Call it about once a second.
   package func tick() {
     openFiles.closeIdle(now: .now)
     originalResponses.tick()

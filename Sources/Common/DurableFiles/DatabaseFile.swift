@@ -47,23 +47,23 @@ package enum DatabaseFile {
     }
   }
 
-  /// Gives a complete database, which no process has open, its path in a data folder, durably. Replaces the database
-  /// that is there.
+  /// Moves a complete database, which no process may have open, to its path in a data folder, durably. Replaces the
+  /// present database.
   package static func install(_ complete: String, at path: String) throws(SystemError) {
     FileOwner.inherit(complete)
-    // Before the logs are removed, so that a disk that fails now leaves the database that is there complete.
+    // Synced before the logs are removed: if the disk fails here, the present database is still complete.
     try DurableFile.sync(complete)
     // Also the logs of a database that was lost.
     try removeLogs(of: path)
     try DurableFile.rename(complete, to: path)
   }
 
-  /// Installs a complete database, and keeps the one that is there under a second, free name beside it:
-  /// `NAME.before-restore.sqlite`, or one with a number. No process has either of them open. If this fails, the present
-  /// one keeps its path.
+  /// Installs a complete database, and keeps the present one beside it under a free name: `NAME.before-restore.sqlite`,
+  /// or one with a number. No process may have either of them open. If this throws, the present database is at its path
+  /// again.
   ///
   /// - Parameter path: ends in `.sqlite`.
-  /// - Returns: the second path; `nil` if there was no database.
+  /// - Returns: the path of the kept database; `nil` if there was none.
   package static func replace(_ path: String, with complete: String) throws(SystemError) -> String? {
     let aside = try access(path, F_OK) == 0 ? setAside(path) : nil
     do throws(SystemError) {
@@ -75,7 +75,7 @@ package enum DatabaseFile {
     return aside
   }
 
-  /// Gives a database a second, free name. The next step is to install another database at the path.
+  /// Gives a database a second, free name, and returns it. The caller then installs another database at the path.
   private static func setAside(_ path: String) throws(SystemError) -> String {
     let name = "\(path.dropLast(".sqlite".count)).before-restore"
     var aside = name + ".sqlite"
@@ -96,7 +96,7 @@ package enum DatabaseFile {
 
   private static func bringBack(_ aside: String, to path: String) {
     for suffix in ["", "-wal", "-journal"] {
-      // Two links to one file stay as they are, so the second name is removed afterwards.
+      // rename(2) does nothing if both names are links to one file, so the second name is removed afterwards.
       if rename(aside + suffix, path + suffix) == 0 { unlink(aside + suffix) }
     }
   }

@@ -67,7 +67,7 @@ struct ConnectionMachine {
     case sent(Int, all: Bool)
     /// Bytes wait for the client: the socket's send buffer is full, or other connections have their turn.
     case writeBlocked
-    /// The next bytes of the response are read from a disk, so the client is not what they wait for.
+    /// The next bytes of the response are being read from a disk, so the response does not wait for the client.
     case fileLoadBegan
     /// The server drains: this connection accepts no further request. In `idle` the event comes twice, before and after
     /// the last read.

@@ -217,7 +217,7 @@ final class EventLoop: @unchecked Sendable {
     return identifier
   }
 
-  /// Adds a registrant that has only ticks until its descriptor is watched.
+  /// Adds a registrant, which receives only ticks until its descriptor is watched. Returns its identifier.
   func add(_ registrant: any Registrant) -> UInt64 {
     dispatchPrecondition(condition: .onQueue(queue))
     let index: UInt32
@@ -237,7 +237,7 @@ final class EventLoop: @unchecked Sendable {
     return photod_epoll_add(epoll, descriptor, events, identifier) == 0
   }
 
-  /// Reports no further event of a descriptor, not even a failure, which `modify` can't exclude.
+  /// Stops reporting events of a descriptor, also failures, which `modify` can't turn off.
   func unwatch(descriptor: Int32) {
     dispatchPrecondition(condition: .onQueue(queue))
     _ = photod_epoll_remove(epoll, descriptor)

@@ -21,8 +21,8 @@ final class FileLoader: Sendable {
     self.onFailure = onFailure
   }
 
-  /// Loads a range that is no longer in the page cache. Calls `completion` once, on the queue, with whether it is
-  /// loaded. Returns `false` if the work is not accepted.
+  /// Loads a range that is no longer in the page cache. Calls `completion` once, on the queue, with whether this
+  /// succeeded. Returns `false` if the queue does not accept the work; then `completion` is not called.
   func reload(
     _ range: Range<Int64>, of file: any SendableFile, completion: @escaping @Sendable (Bool) -> Void
   ) -> Bool {
@@ -37,7 +37,7 @@ final class FileLoader: Sendable {
     }
   }
 
-  /// Returns when the range is in the page cache. Call it on the queue.
+  /// Waits until the range is in the page cache. Call it on the queue. Throws `readFailed` if a read fails.
   static func load(_ range: Range<Int64>, of file: any SendableFile) throws(BodySourceError) {
     guard !file.isCached(range) else { return }
     guard photod_load_range(file.descriptor, range.lowerBound, Int64(range.count)) == 0 else {

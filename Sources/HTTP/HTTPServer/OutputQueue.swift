@@ -10,7 +10,7 @@ import Primitives
 /// Bytes of one connection that wait to be sent: shared arrays that are never copied, with the owners that account for
 /// their memory, and ranges of files, which the kernel sends without copying them into this process.
 struct OutputQueue {
-  /// The rest of a range of a file that is to be sent next, but whose bytes are no longer in the page cache.
+  /// The unsent rest of the file range at the front of the queue, which is no longer in the page cache.
   struct UncachedRange {
     let file: any SendableFile
     let range: Range<Int64>
@@ -20,7 +20,7 @@ struct OutputQueue {
 
   private enum Content {
     case memory([UInt8])
-    /// Loaded into the page cache at a time of the loop's clock, in nanoseconds.
+    /// A range of a file. `loaded` is when it was loaded into the page cache, in nanoseconds of the loop's clock.
     case file(any SendableFile, Range<Int64>, loader: FileLoader?, loaded: UInt64)
     /// The last bytes of a range of a file: sent by a call of their own, and only if the file is unchanged.
     case end([UInt8], of: any PreparedFile)
@@ -45,9 +45,9 @@ struct OutputQueue {
   private static let maximumVectorsPerSend = 16
   /// The `errno` of ``send(to:)`` if a file ends before its range.
   static let endOfFile = ENODATA
-  /// For this time the bytes of a file that were loaded are taken to be in the page cache. So a client that reads at
-  /// once costs no probes, a range that was just loaded is sent, and a file system that can't tell what is in the page
-  /// cache gets its ranges loaded again at most once in this time.
+  /// For this long after a load, a range is assumed to be in the page cache, and is sent without a probe. So a fast
+  /// client costs no probes, and on a file system where probes always fail, a range is loaded at most once in this
+  /// time.
   private static let loadedNanoseconds: UInt64 = 1_000_000_000
 
   private var pieces: Deque<Piece> = []
@@ -170,8 +170,8 @@ struct OutputQueue {
     return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0))
   }
 
-  /// The rest of the range of a file that is to be sent next, if the kernel could have to wait for the disk to send it.
-  /// Probes the page cache, unless the range was loaded within the last second.
+  /// The unsent rest of the file range at the front of the queue, if sending it might wait for the disk. Probes the
+  /// page cache, unless the range was loaded within the last second.
   func uncachedRange(now: UInt64) -> UncachedRange? {
     guard case .file(let file, let range, let loader, let loaded) = pieces.first?.content,
       now >= loaded + Self.loadedNanoseconds
@@ -180,13 +180,13 @@ struct OutputQueue {
     return file.isCached(rest) ? nil : UncachedRange(file: file, range: rest, loader: loader)
   }
 
-  /// What loads the range of a file that is to be sent next.
+  /// The loader of the file range at the front of the queue.
   var nextLoader: FileLoader? {
     guard case .file(_, _, let loader, _) = pieces.first?.content else { return nil }
     return loader
   }
 
-  /// The range of a file that is to be sent next is in the page cache again.
+  /// Records that the file range at the front of the queue is in the page cache again.
   mutating func rangeLoaded(now: UInt64) {
     guard case .file(let file, let range, let loader, _) = pieces.first?.content else { return }
     pieces[0].content = .file(file, range, loader: loader, loaded: now)

@@ -27,7 +27,7 @@ struct ResponseSender {
     case notCached(any SendableFile, Range<Int64>, FileLoader)
     /// The connection is broken.
     case failed
-    /// A file can't be sent to its end. The loader's owner learns why.
+    /// A file can't be sent to its end. The loader reports the error.
     case fileFailed(FileLoader, BodySourceError)
   }
 
@@ -213,7 +213,7 @@ struct ResponseSender {
     while !output.isEmpty {
       if sentBytes >= Self.flushBytes { break }
       if let uncached = output.uncachedRange(now: loop.now) {
-        // A prepared range, which nothing can load again. It is short, so nearly always the kernel has all of it.
+        // Nothing can load a prepared range again. It is short, so it is rarely evicted.
         guard let loader = uncached.loader else { return .failed }
         return .notCached(uncached.file, uncached.range, loader)
       }

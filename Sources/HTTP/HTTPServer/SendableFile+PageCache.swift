@@ -2,13 +2,13 @@ import CPhotodSystem
 import HTTPCore
 
 extension SendableFile {
-  /// The distance of the bytes that are probed: no less than the kernel reads with one request of the disk.
+  /// The distance in bytes between two probes: no less than the kernel reads with one request of the disk.
   private static var probedBytes: Int64 { 128 << 10 }
 
-  /// Whether a range is in the page cache. It is probed at its first byte, because the kernel usually evicts the pages
-  /// of a file in the order in which they were read, and at the last one of each 128 KiB, because it reads ahead in
-  /// order. It can miss pages in between that were evicted on their own. Never waits for the disk. False on a file
-  /// system that can't tell.
+  /// Whether a range is in the page cache. Probes the first byte, because the kernel usually evicts the pages of a file
+  /// in the order in which they were read, and the last byte of each 128 KiB, because the kernel reads ahead in order.
+  /// Does not notice pages in between that were evicted on their own. Never waits for the disk. False on a file system
+  /// that can't tell.
   package func isCached(_ range: Range<Int64>) -> Bool {
     guard !range.isEmpty else { return true }
     var position = range.lowerBound

@@ -118,9 +118,9 @@ package final class DiskStore: Sendable {
     CacheFolder(path: folder, environment: .system).displacedNames()
   }
 
-  /// Waits until all that was stored before this call is written or dropped, so that a caller that stores much does not
-  /// exceed `limits.pendingBytes`. Does not wait until all old entries are removed. Returns at once while the writer
-  /// writes nothing: the store is off, or not writable, or removes the traces of a power failure.
+  /// Waits until every entry that was stored before this call is written or dropped, so that a caller that stores fast
+  /// does not exceed `limits.pendingBytes`. Does not wait until all old entries are removed. Returns at once while the
+  /// writer writes nothing: the store is off, or not writable, or removes the traces of a power failure.
   package func waitForRoom() { writer.waitForRoom() }
 
   /// Waits until nothing is left to write or remove, or the disk is not writable. For tests and benchmarks.

@@ -171,8 +171,8 @@ package final class ImageManager: Sendable {
     requests.awaitEnd(owner: context.caller, requestID: context.requestID, wake: wake)
   }
 
-  /// Counts a frame that a queue has refused, with ``RequestContext/retriesWhenFull``, as failed: it is not requested
-  /// again.
+  /// Counts a frame that a queue has refused, with ``RequestContext/retriesWhenFull``, as failed. Call it when the
+  /// frame is not requested again.
   package func refusalWasFinal() { pipeline.metrics.failed(.queueFull) }
 
   /// The batch has ended: its ID no longer cancels it.

@@ -159,7 +159,7 @@ struct AdjustedPhotoSender: Sendable {
     } catch {
       throw answer.reply.problem(error, "image failed", logger)
     }
-    // The owner holds the memory of the frame in the budget of renders; the EXIF that was added is little.
+    // The owner counts the frame's memory in the budget of renders. The added EXIF is too small to be counted.
     let whole = HTTPResponse(
       .ok, answer.fields + [("Content-Type", answer.format.mediaType)], body: bytes, owner: frame.memoryOwner)
     answer.reply.send(

@@ -115,8 +115,8 @@ struct ChangeListBody: Sendable {
 
     // MARK: Names
 
-    /// A text that may be absent, but not null: the client's variable is unset, and without the member the entry would
-    /// do something else.
+    /// A string member that may be absent. Null is refused: it probably comes from an unset variable of the client, and
+    /// without the member the entry would do something else.
     mutating func optionalText(_ name: String) throws(Problem) -> String? {
       if entry.isNull(name) { throw QueryReader.invalid(name, "must be a string, not null") }
       return try entry.text(name)

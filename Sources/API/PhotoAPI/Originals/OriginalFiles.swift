@@ -27,7 +27,7 @@ struct OriginalFiles: Sendable {
     /// Its places can't be removed.
     case placesRemain(LocationRemovalError)
 
-    /// The problem that reports it to the client. The log has the cause of each server failure.
+    /// Returns the problem that reports this error to the client. Logs the cause of each server failure.
     func problem(for reply: Reply, _ logger: Logger) -> Problem {
       switch self {
       case .notOpened(let error): reply.problem(ImageServiceError(error), "opening an original failed", logger)

@@ -24,8 +24,8 @@ final class BatchDelivery: Sendable {
     let location: String
     /// Its `ifNoneMatch` is `*`: if the frame has an entity tag, its part is a 304.
     let matchesAny: Bool
-    /// A queue refused it, and the caller then had no request to wait for. So it is requested for the last time, unless
-    /// the caller has a request by then.
+    /// A queue refused the frame while the caller had no request in progress. The next refusal is final, unless the
+    /// caller has a request in progress by then.
     var isLastAttempt = false
   }
 
@@ -213,8 +213,9 @@ final class BatchDelivery: Sendable {
     schedulePump()
   }
 
-  /// Puts a frame that found no place in a queue first among the waiting ones, until a request of the caller ends. If
-  /// the caller has none, it may have ended after the refusal, so the frame is requested once more at once.
+  /// Puts a frame that a queue refused at the front of the waiting frames, until a request of the caller ends. If the
+  /// caller has no request in progress, the last one may have ended after the refusal, so the frame is requested once
+  /// more at once.
   ///
   /// Returns false if the frame fails: the batch has been closed or cancelled, or only other callers hold the places.
   private func holdBack(_ frame: Frame) -> Bool {

@@ -35,8 +35,8 @@ struct Reply: Sendable {
     }
   }
 
-  /// Sends a response whose body is produced while it is sent: see ``Responder/send(_:body:submit:onFailure:)``. The
-  /// client sees only that the connection closes too early, so the log gets the cause.
+  /// Sends a response whose body is produced while it is sent: see ``Responder/send(_:body:submit:onFailure:)``. If the
+  /// body fails later, the client sees only that the connection closes, so the cause is logged.
   func send(
     _ head: ResponseHead, body: any BodySource, logger: Logger,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
@@ -66,7 +66,8 @@ struct Reply: Sendable {
   func finish() { responder.finish() }
   func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
 
-  /// The problem that reports an error to the client. Logs the cause if this machine or the remote store has failed.
+  /// Returns the problem that reports an error to the client. Logs the cause if this machine or the remote store has
+  /// failed.
   func problem(_ error: ImageServiceError, _ event: Logger.Message, _ logger: Logger) -> Problem {
     let problem = Problem(error)
     if problem.isServerFailure {
@@ -77,7 +78,7 @@ struct Reply: Sendable {
     return problem
   }
 
-  /// The problem that reports why a body can't be sent. Logs the cause if a read failed.
+  /// Returns the problem that reports why a body can't be sent. Logs the cause if a read failed.
   func problem(_ error: BodySourceError, _ event: Logger.Message, _ logger: Logger) -> Problem {
     error == .overloaded ? .responseBufferFull : problem(ImageServiceError(error), event, logger)
   }

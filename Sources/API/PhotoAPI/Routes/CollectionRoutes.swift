@@ -5,7 +5,7 @@ import PhotoModel
 
 /// `GET /v1/collections`, `/v1/collections/{id}` and `/v1/collections/{id}/collections`.
 struct CollectionRoutes: Sendable {
-  /// The members of a longer transient list are looked up on the fetch queue.
+  /// Maximum number of members of a short transient list. Members of a longer list are looked up on the fetch queue.
   private static let shortListLimit = 1000
 
   let queries: QueryService

@@ -174,7 +174,7 @@ extension QueryService {
 }
 
 extension AssetCollection {
-  /// Its number of collections is the length of the list, whose members may no longer exist.
+  /// Its number of collections counts all members of the list, also those that no longer exist.
   init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier, _ summary: FetchSummary) {
     let isList = transient.collections != nil
     self.init(

@@ -65,7 +65,7 @@ package struct Accept: Sendable {
     ranges.contains { $0.quality > 0 && $0.type == type }
   }
 
-  /// Whether the field says anything about subtypes of `type`, also that they are refused.
+  /// Whether any subtype of `type` is listed, even with q=0.
   package func mentionsType(_ type: String) -> Bool { ranges.contains { $0.type == type } }
 
   /// Whether the field contains only `*/*`.

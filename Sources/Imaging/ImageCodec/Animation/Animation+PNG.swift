@@ -67,7 +67,7 @@ extension Animation {
   /// §11.3.6.2.
   private struct Control {
     let rect: PixelRect
-    /// Milliseconds, which are a fraction in many files: a sixtieth of a second has 16 2/3.
+    /// Milliseconds, often not a whole number: a sixtieth of a second is 16 2/3 ms.
     let delay: Double
     let disposal: Disposal
     let isBlended: Bool
@@ -90,7 +90,7 @@ extension Animation {
 
     /// - Parameter time: when the frame begins, in milliseconds.
     func frame(_ pixels: [ByteRange], at time: Double) -> Frame {
-      // The times at which frames begin are rounded, and not the delays: the errors of those would add up.
+      // Rounds the start times of frames and not the delays, whose rounding errors would add up.
       let milliseconds = Int((time + delay).rounded()) - Int(time.rounded())
       return Frame(
         rect: rect, coded: .png(pixels), milliseconds: min(max(1, milliseconds), 0xFF_FFFF), disposal: disposal,

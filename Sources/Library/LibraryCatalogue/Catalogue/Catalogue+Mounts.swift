@@ -46,8 +46,9 @@ extension Catalogue {
   }
 
   /// Up to `count` known files below a folder, spread evenly over the range between the first and the last path: files
-  /// of assets, or other ones if there is no asset. An export may write the same sidecars again without their
-  /// originals. Takes about `count` index lookups, and reads the files without an asset that it skips.
+  /// of assets, or other files if there is no asset. Other files prove less, because an export may write the same
+  /// sidecars again without their originals. Takes about `count` index lookups, and reads the files without an asset
+  /// that it skips.
   package func sampleFiles(below folder: [UInt8], count: Int) throws(AssetSourceError) -> [SampleFile] {
     try read { db in
       let originals = try Self.sampleFiles(db, below: folder, count: count, where: "role IS NOT NULL")

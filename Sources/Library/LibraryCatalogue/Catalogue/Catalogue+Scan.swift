@@ -260,7 +260,8 @@ extension Catalogue {
 
   /// Stores a batch of scan findings in one transaction.
   ///
-  /// - Returns: the rows whose path has the file of a missing asset, which came back. Their own files have left it.
+  /// - Returns: the rows that lost their path to the file of a missing asset, which came back. Their own files have
+  ///   left the path.
   @discardableResult
   package func store(_ files: [ProbedFile]) throws(AssetSourceError) -> [Int64] {
     var displaced: [Int64] = []

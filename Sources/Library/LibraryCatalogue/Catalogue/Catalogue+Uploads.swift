@@ -110,8 +110,8 @@ extension Catalogue {
     return try createdAsset(identifier, for: principal)
   }
 
-  /// The asset that an upload of this principal has become, or that has its content. The sender may see it, even if its
-  /// visibility excludes it.
+  /// The asset that an upload of this principal has become, or that has its content. The principal may see it, even if
+  /// its visibility excludes it. Throws `catalogueFailed` if the asset was deleted since.
   package func createdAsset(
     _ identifier: LocalIdentifier, for principal: Principal
   ) throws(AssetSourceError) -> Asset {

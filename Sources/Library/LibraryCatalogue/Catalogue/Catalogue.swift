@@ -60,7 +60,7 @@ package final class Catalogue: Sendable {
     lock = try DataFolderLock.forUse(of: dataFolder)
     let opening = try DataFolderLock.forOpening(of: dataFolder)
     defer { opening.unlock() }
-    // Those of the tokens too: this process has the lock that a restore needs.
+    // Also copies of the tokens' database: this process holds the lock that a restore needs.
     UnfinishedCopies.removeAbandoned(in: dataFolder, of: ["catalogue", "access"])
     try Self.createIfMissing(in: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }

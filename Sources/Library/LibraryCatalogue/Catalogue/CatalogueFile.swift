@@ -1,8 +1,8 @@
 // SQLite writes to the file that it opened, even after that file was moved or deleted, and then commits are lost. So
 // the path is checked before each commit.
 //
-// SQLite reports a read that the disk refuses (EIO) as a damaged page, as it does with pages that are damaged. The
-// former ends when the disk works again, so the two are told apart by the error number of the file.
+// SQLite reports a read error of the disk (EIO) in the same way as a damaged page. A read error ends when the disk
+// works again, so the error number of the file distinguishes the two.
 
 import DurableFiles
 import GRDB
@@ -52,7 +52,7 @@ final class CatalogueFile: TransactionObserver, Sendable {
   /// it: then changes of assets can't be stored, while a failed read only fails searches.
   ///
   /// - Parameter db: the connection that has just failed.
-  /// - Returns: the error, or SQLITE_IOERR_READ if the disk has refused the read.
+  /// - Returns: the error, or SQLITE_IOERR_READ if the disk failed to read the page.
   func checked(_ error: any Error, of db: Database, isWrite: Bool = false) -> any Error {
     guard let failure = error as? DatabaseError else { return error }
     guard failure.resultCode == .SQLITE_CORRUPT || failure.resultCode == .SQLITE_NOTADB else { return error }
@@ -83,8 +83,8 @@ extension Database {
   /// An offset beyond the end of any catalogue.
   private static let beyondEnd: Int64 = 1 << 40
 
-  /// Why the disk has refused a read of the database's file or of its log on this connection since the last call; `nil`
-  /// if it has not.
+  /// The read error of the disk, in the database's file or its log, on this connection since the last call; `nil` if
+  /// there was none. Clears it.
   fileprivate func takeReadFailure() -> SystemError? {
     var failure: SystemError?
     for part in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
@@ -95,8 +95,8 @@ extension Database {
       var code: Int32 = 0
       let result = methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &code)
       if result == SQLITE_OK, Self.readFailures.contains(code) { failure = SystemError(code: code) }
-      // SQLite keeps the number until another call fails, or until a read reaches the end of the file, which is no
-      // failure. Otherwise a page that is damaged would be taken for another refused read later.
+      // SQLite keeps the number until another call fails or a read reaches the end of the file. This read clears it;
+      // otherwise, a damaged page that is met later would be taken for a read error.
       var byte: UInt8 = 0
       _ = methods.pointee.xRead(file, &byte, 1, Self.beyondEnd)
     }

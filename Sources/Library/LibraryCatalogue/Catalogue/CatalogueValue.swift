@@ -28,7 +28,7 @@ enum CatalogueValue: String, CaseIterable {
   case searchWords
   /// The catalogue was restored, and its trash has not been compared with the folder since.
   case wasRestored
-  /// Counts the calls of `Catalogue.discardFailedCommit`, which has to write something else each time.
+  /// Counts the calls of `Catalogue.discardFailedCommit`, which must write a new value each time.
   case discardedCommits
   /// The times of the last calls of ``RowAging``, in milliseconds since 1970.
   case historyTime, trashTime, uploadTime

@@ -102,7 +102,7 @@ extension Catalogue {
     }
   }
 
-  /// The number of collections in a list whose members are given, without those that no longer exist.
+  /// The number of these collections that exist for a principal.
   package func collectionCount(
     among identifiers: [LocalIdentifier], _ query: CollectionQuery, deadline: ContinuousClock.Instant?,
     for principal: Principal

@@ -6,9 +6,9 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// Makes sure that a transaction that failed is not taken for committed by a later start. Call it before files that
-  /// were moved for a transaction are moved back. If this throws, the transaction may still turn out to be committed,
-  /// and the files must stay where they are, with their intents: that is right in both cases.
+  /// Ensures that a later start does not take a failed transaction for committed. Call it before files that were moved
+  /// for the transaction are moved back. If this throws, the transaction may still turn out to be committed. Then the
+  /// files and their intents must stay as they are, which a recovery can handle in both cases.
   package func discardFailedCommit() throws(AssetSourceError) {
     try writeMaintenance { db in
       // SQLite writes no page if an update keeps all values.

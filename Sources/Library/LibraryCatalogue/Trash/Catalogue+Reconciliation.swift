@@ -39,17 +39,18 @@ extension Catalogue {
     }
   }
 
-  /// The records of assets, in the trash or missing, whose primary file has this fingerprint.
+  /// The records of assets, in the trash or missing, whose primary file has this fingerprint: at most eight of each,
+  /// the newest ones first.
   package func trashRecords(with fingerprint: FileFingerprint) throws(AssetSourceError) -> [TrashRecord] {
     try read { db in
       try TrashRecord.find(fingerprint, in: .trashed, db) + TrashRecord.find(fingerprint, in: .missing, db)
     }
   }
 
-  /// Records that the files of an asset, which has a record, are at other paths in the trash.
+  /// Updates the record of an asset whose files are at other paths in the trash.
   ///
   /// - Parameters:
-  ///   - files: those that are there, with the numbers that they have in the record. It loses the others.
+  ///   - files: those that exist, with their numbers in the record. The record loses its other files.
   ///   - now: milliseconds since 1970.
   package func recordDeletion(
     of record: TrashRecord, files: [TrashRecord.File], now: Int64

@@ -119,8 +119,8 @@ enum MissingAssets {
     return nil
   }
 
-  /// The record of an asset whose own file this is, at whatever path: it has the identity and the content. Another file
-  /// may have got the inode.
+  /// The record of a missing asset whose file has this identity and this content, whatever its path. The content is
+  /// compared because another file may have got the inode.
   static func record(
     of identity: FileIdentity, _ fingerprint: FileFingerprint, _ db: Database
   ) throws -> TrashRecord? {
@@ -132,7 +132,7 @@ enum MissingAssets {
 }
 
 extension TrashRecord {
-  /// The record of a missing asset, with another path of its primary file.
+  /// Sets another path of the primary file of a missing asset, and returns the changed record.
   fileprivate func returning(to path: [UInt8], _ db: Database) throws -> TrashRecord? {
     try updatePaths(File(number: 0, path: path, trashPath: []), db)
     return try Self.find(id, db)
@@ -163,8 +163,8 @@ extension AssetWriter {
     return try MissingAssets.record(for: media, file, isScan: isScan, now: now, db)
   }
 
-  /// The missing asset whose own file is at the path of another known file now, as if it had been renamed to it. In a
-  /// bucket nothing is renamed: an object that is written again stays the same asset.
+  /// The missing asset whose file is now at the path of another known file, as if it had been renamed to that path. In
+  /// a bucket nothing is renamed: an object that is written again stays the same asset.
   func missingAsset(renamed media: ProbedMedia, _ file: ProbedFile, over row: FileRow) throws -> TrashRecord? {
     guard isScan, file.changeTimeNanoseconds != 0, row.identity != file.identity, let fingerprint = media.fingerprint
     else { return nil }
@@ -185,7 +185,7 @@ extension AssetWriter {
 }
 
 extension Catalogue {
-  /// Whether a file is that of a missing asset, at whatever path.
+  /// Whether the file with this identity and content belongs to a missing asset, whatever its path.
   package func isOfMissingAsset(
     _ identity: FileIdentity, _ fingerprint: FileFingerprint
   ) throws(AssetSourceError) -> Bool {

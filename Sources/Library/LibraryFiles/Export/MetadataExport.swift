@@ -1,7 +1,8 @@
 // photod export-metadata: writes XMP sidecars for the assets of a catalogue into a folder, which may be the library's
 // own. `a/b.jpg` gets `a/b.jpg.xmp`. Originals are not opened. A sidecar appears under its name complete or not at all.
 //
-// In the library's own folder, nothing is written below the mount point of a missing disk, which would hide it later.
+// In the library's own folder, nothing is written below the mount point of a missing disk, which would hide the
+// sidecars once it is mounted.
 //
 // A sidecar of another program is kept unless the caller asks to replace it. An existing file that is not XMP is always
 // kept, because it may be an original with that name.

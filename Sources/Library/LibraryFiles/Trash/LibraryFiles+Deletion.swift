@@ -69,8 +69,8 @@ extension LibraryFiles {
     if known.contains(where: { $0.path != file.path }) { throw .fileReplaced(file.path) }
   }
 
-  /// Whether a file that is not at its path was, or may have been, renamed to one that is not scanned yet. It is not
-  /// deleted then, and would be a new asset later.
+  /// Whether a missing file was, or may have been, renamed to a path that is not scanned yet. The deletion of its asset
+  /// would miss it, and a scan would add it as a new asset.
   private func isInTransit(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) -> Bool {
     guard !file.isSidecar, let watcher = watcher.withLock({ $0 }) else { return false }
     let original = try inCatalogue { catalogue throws(AssetSourceError) in

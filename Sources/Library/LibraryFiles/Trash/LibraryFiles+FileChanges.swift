@@ -249,7 +249,7 @@ extension LibraryFiles: FileChangePreparing {
     return file
   }
 
-  /// The known file that a file was before it was renamed since the last scan. In a bucket nothing is renamed.
+  /// The known file that was renamed to this one since the last scan. In a bucket nothing is renamed.
   private func formerFile(of file: ProbedFile) throws(LibraryFilesError) -> KnownFile? {
     if bucket != nil { return nil }
     return try inCatalogue { catalogue throws(AssetSourceError) in

@@ -46,7 +46,8 @@ package final class IncomingFile: Sendable {
     temporary = Mutex((uploads, name))
   }
 
-  /// Makes a file with a random name and a lock, which marks it as in use: ``removeAbandonedUploads(of:at:)`` skips it.
+  /// Creates a file with a random name and locks it, so that ``removeAbandonedUploads(of:at:)`` skips it. The caller
+  /// owns the descriptor.
   ///
   /// - Parameter created: called with the name of each new file before it is locked.
   static func createLocked(
@@ -56,7 +57,7 @@ package final class IncomingFile: Sendable {
       let name = Array(Base64URL.randomIdentifier().utf8)
       let descriptor = try folder.create(name)
       created(name)
-      // Where files can't be locked at all, no process removes them.
+      // On a file system without locks, no process removes these files.
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK {
         do throws(SystemError) {
           _ = try folder.entry(name)

@@ -152,7 +152,7 @@ extension LibraryFiles {
     }
     try checkDisk(of: wanted)
     let taken = Set(others.values.compactMap(\.destination.path))
-    // Who may not read must not learn that the library has the content.
+    // A caller who may not read must not learn that the library has the content.
     let free = try newPath(like: wanted, for: new, except: taken, content: principal.may(.read) ? file : nil)
     var result = plan(.path(free))
     result.needsOwnStem = new.needsOwnStem
@@ -172,7 +172,7 @@ extension LibraryFiles {
 
   /// This path, or a free name next to it, for a new file.
   ///
-  /// - Parameter content: the file itself, if an object with its bytes and without an asset is as good as a free name.
+  /// - Parameter content: the new file, if a path counts as free also when its object has the same bytes and no asset.
   func newPath(
     like wanted: [UInt8], for file: NewFile, except taken: Set<[UInt8]> = [], content: LibraryFile? = nil
   ) throws(LibraryFilesError) -> [UInt8] {

@@ -7,8 +7,8 @@ import Logging
 import PhotoModel
 
 extension FileProbe {
-  /// The known file that a probed file was before it was renamed. `nil` if its path has a row: only a scan of both
-  /// paths can decide which of two assets such a path belongs to.
+  /// The known file that was renamed to a probed file. `nil` if the new path has a row: only a scan of both paths can
+  /// decide which of the two assets gets that path.
   package func formerFile(
     of file: ProbedFile, in catalogue: Catalogue, logger: Logger
   ) throws(AssetSourceError) -> KnownFile? {

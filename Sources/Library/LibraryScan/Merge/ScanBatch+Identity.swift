@@ -129,7 +129,7 @@ extension ScanBatch {
     return try !hasContent(file, fingerprint)
   }
 
-  /// Whether a file is that of a missing asset.
+  /// Whether a file belongs to a missing asset.
   func isOfMissingAsset(_ file: LibraryFile) throws(AssetSourceError) -> Bool {
     guard let fingerprint = try? FileFingerprint(of: file) else { return false }
     return try catalogue.isOfMissingAsset(file.identity, fingerprint)

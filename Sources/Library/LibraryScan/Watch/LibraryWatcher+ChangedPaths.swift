@@ -146,8 +146,8 @@ extension LibraryWatcher {
     if !isReadable { state.withLock { $0.forget(path) } }
   }
 
-  /// The files that were renamed to paths that are not scanned yet, or that a scan of changed paths has not finished
-  /// with. May be called on any queue.
+  /// The files that were renamed to paths that are not scanned yet, or whose scan has not ended. May be called on any
+  /// queue.
   package func filesInTransit(in root: LibraryFolder) -> FilesInTransit {
     // Events that are read here do not wake the watcher, so its timer is set again.
     defer { rearmTimer() }
@@ -156,7 +156,7 @@ extension LibraryWatcher {
 
   /// Pending paths that were renamed and are not scanned yet.
   ///
-  /// - Parameter includesPathsInScan: also those of the running scan of changed paths.
+  /// - Parameter includesPathsInScan: whether to add renamed paths of the running scan of changed paths.
   func arrivals(includesPathsInScan: Bool = false) -> Arrivals {
     drain()
     // Where events were lost, any file may have arrived anywhere.

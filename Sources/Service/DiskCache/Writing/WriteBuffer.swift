@@ -145,7 +145,8 @@ struct WriteBuffer {
     return schedule(now)
   }
 
-  /// Whether the writer's next turns write an entry that was stored before the use of a number, or by it. Linear.
+  /// Whether a running or scheduled turn of the writer will write an entry that was stored by the use with this number
+  /// or an earlier one. Linear in the number of buffered entries.
   func willWrite(storedUpTo use: Int64) -> Bool {
     guard isScheduled, !isSweeping, !statistics.isOff, !statistics.isSuspended else { return false }
     return waiting.values.contains { $0.firstUse <= use } || writing.values.contains { $0.firstUse <= use }

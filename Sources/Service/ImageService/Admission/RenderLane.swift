@@ -191,7 +191,7 @@ package final class RenderLane: Sendable {
     changePriority(to: priority, of: ticket) { $0 < priority }
   }
 
-  /// - Parameter isReplaced: whether the new priority takes the place of this one. Called with the lock held.
+  /// - Parameter isReplaced: whether to replace this priority, the present one. Called with the lock held.
   private func changePriority(
     to priority: ImagePriority, of ticket: Ticket, where isReplaced: (ImagePriority) -> Bool
   ) {

@@ -85,8 +85,8 @@ package struct FrameStore: Sendable {
     return Int64(size.pixelCount) * 2 / 3 <= disk.capacityBytes / 4
   }
 
-  /// Waits until what was stored is on the disk, if the disk can be written now. The disk drops entries that come
-  /// faster than it can write.
+  /// Waits until the stored entries are on the disk, if it can be written now. The disk store drops entries that come
+  /// faster than it can write them.
   func waitForRoom() { disk?.waitForRoom() }
 
   // MARK: Derivatives

@@ -15,7 +15,7 @@ final class TilePasses: Sendable {
     /// Whether a job has got its tile. The other tiles are then made for the viewer's next requests.
     var hasServed = false
 
-    /// Whether it has served a job, or a job that was not cancelled waits for it. Otherwise its viewer has left.
+    /// Whether a job has got its tile, or a job that was not cancelled waits. Otherwise the viewer has left.
     var isWanted: Bool { hasServed || jobs.contains { !$0.stop.isRaised } }
   }
 
@@ -54,10 +54,10 @@ final class TilePasses: Sendable {
   /// The jobs that wait for the pass of a content.
   func jobs(of content: ContentVersion) -> [RenderJob] { passes.withLock { $0[content]?.jobs ?? [] } }
 
-  /// Records that a pass runs. Returns the jobs that wait for it; `nil` if it was abandoned. It is then removed in the
-  /// same step, so that a job that comes later starts another pass.
+  /// Records that a pass begins, and returns the jobs that wait for it. If all of them were cancelled, removes the pass
+  /// in the same step, so that a later job starts another one, and returns `nil`.
   ///
-  /// - Parameter ticket: the pass's own; there may be a newer pass of the same content.
+  /// - Parameter ticket: the ticket of this pass; there may be a newer pass of the same content.
   func beginIfWanted(_ content: ContentVersion, _ ticket: RenderLane.Ticket) -> [RenderJob]? {
     passes.withLock { passes in
       guard let pass = passes[content], pass.ticket == ticket else { return nil }

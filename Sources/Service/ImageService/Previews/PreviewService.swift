@@ -143,10 +143,10 @@ package final class PreviewService: Sendable {
     return task
   }
 
-  /// Ends tasks that are over their deadline, and sessions whose lease is over. Call it about once a second.
+  /// Ends tasks that exceed their deadline, and sessions whose lease has expired. Call it about once a second.
   package func expire() {
     let time = now()
-    // Tasks have a lock of their own, and call out.
+    // Ended without the lock: a task has a lock of its own and calls its handler.
     let all = sessions.withLock { $0 }
     for session in all.values where session.task.created < time - limits.deadline {
       session.task.end(.deadlineExceeded)
@@ -155,7 +155,7 @@ package final class PreviewService: Sendable {
     let oldest = time - limits.lease
     let unused = all.filter { $0.value.lastUse < oldest && $0.value.task.hasEnded }
     let ended = sessions.withLock { sessions in
-      // Without those that were used meanwhile.
+      // Leaves out those that were used meanwhile.
       let ended = sessions.filter { unused[$0.key] != nil && $0.value.lastUse < oldest }
       for key in ended.keys { sessions[key] = nil }
       return ended
@@ -277,7 +277,7 @@ package final class PreviewService: Sendable {
       return (oldest.value.proxy, holders.count > 1)
     }
     if hasMore { watchMemory() }
-    // Released here, without the lock, or at the end of a render that uses it. A waiting one does not hold it.
+    // Released here, without the lock, or at the end of a render that uses it. A waiting preview does not hold it.
     withExtendedLifetime(proxy) {}
   }
 
@@ -312,7 +312,8 @@ package final class PreviewService: Sendable {
     let plan = previewPlan(of: request, from: proxy)
     let bytes = plan.stagedPeakBytes
     do throws(ImageServiceError) {
-      // Beside its own proxy; those of other sessions are released if it waits for their memory.
+      // The preview needs its memory beside its own proxy. Proxies of other sessions are released if it waits for
+      // memory.
       try checkCapacity(for: bytes + proxy.reservation.bytes)
     } catch {
       return task.finish(.failure(error))
@@ -340,7 +341,7 @@ package final class PreviewService: Sendable {
     }
   }
 
-  /// Work that needs more would wait forever, and block all work after it.
+  /// Throws `overBudget` if work needs more memory than the budget: it would wait forever, and block all work after it.
   private func checkCapacity(for bytes: Int) throws(ImageServiceError) {
     guard bytes <= lane.capacityBytes else { throw .overBudget(needed: bytes, budget: lane.capacityBytes) }
   }

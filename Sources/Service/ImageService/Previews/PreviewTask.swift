@@ -25,7 +25,7 @@ package struct PreviewRequest: Sendable {
 /// A request that waits for its preview.
 package final class PreviewTask: Sendable {
   let created: ContinuousClock.Instant
-  /// Its render.
+  /// The render of this preview.
   let work: PreviewWork
   private let deliver: Mutex<(@Sendable (Result<RenderedImage, ImageServiceError>) -> Void)?>
 
@@ -38,7 +38,7 @@ package final class PreviewTask: Sendable {
     self.deliver = Mutex(deliver)
   }
 
-  /// Whether it has its result.
+  /// Whether the result was delivered.
   var hasEnded: Bool { deliver.withLock { $0 == nil } }
 
   /// The first result is delivered, later ones are dropped.
@@ -46,7 +46,7 @@ package final class PreviewTask: Sendable {
 
   package func cancel() { end(.cancelled) }
 
-  /// Ends it with an error, and its render.
+  /// Cancels the render and delivers an error.
   func end(_ error: ImageServiceError) {
     work.cancel()
     finish(.failure(error))

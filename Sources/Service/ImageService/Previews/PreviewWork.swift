@@ -12,7 +12,7 @@ final class PreviewWork: Sendable {
 
   init(_ lane: RenderLane) { self.lane = lane }
 
-  /// Queues `work`. It is not called if it is cancelled before its turn.
+  /// Queues `work` with a reservation of `bytes` of memory. `work` is not called if it is cancelled before its turn.
   func submit(bytes: Int, for caller: String, _ work: @escaping RenderLane.Work) {
     let new = lane.makeTicket()
     ticket.withLock { $0 = new }

@@ -55,12 +55,12 @@ extension JobTable {
     }
   }
 
-  /// Records what the job waits for. Returns a wait to cancel: the job's earlier one, or this one if the job no longer
-  /// waits, or if an urgent download has begun since this one did.
+  /// Records what the job waits for. Returns a wait that the caller must cancel: the job's earlier one; or this one, if
+  /// the job no longer waits or has begun an urgent download meanwhile.
   ///
   /// - Parameters:
-  ///   - stage: the stage in which it waits.
-  ///   - isUrgent: it is an urgent download.
+  ///   - stage: the stage in which the job waits.
+  ///   - isUrgent: whether this is the wait of an urgent download.
   func waitBegan(_ job: RenderJob, _ wait: RemoteWait, _ stage: JobStage, isUrgent: Bool = false) -> RemoteWait? {
     state.withLock { state in
       guard let record = state.record(of: job), record.stage == stage else { return wait }

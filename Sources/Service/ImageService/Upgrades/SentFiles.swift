@@ -1,8 +1,8 @@
 import Primitives
 import Synchronization
 
-/// Pictures whose original's own bytes have answered a request. When there are too many, the one that was not sent for
-/// longest is forgotten.
+/// Pictures for which a request was answered with the bytes of the original file. When there are too many, the one that
+/// was not sent for longest is forgotten.
 package final class SentFiles: Sendable {
   private let pictures: Mutex<LRUCache<RenditionKey, Void>>
 

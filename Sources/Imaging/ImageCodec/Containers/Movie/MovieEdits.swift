@@ -37,12 +37,12 @@ struct MovieEdits {
   /// The tick of the track that is shown at a time of the movie; during an empty edit, the next one that is shown.
   ///
   /// - Parameters:
-  ///   - second: counts in whole microseconds. A tick within a microsecond after it is shown, too: programs state the
-  ///     time of a frame with six decimals, which may be earlier than the frame.
+  ///   - second: rounded to microseconds. A tick up to a microsecond later counts too: programs state the time of a
+  ///     frame in six decimals, which may be earlier than the frame.
   ///   - timescale: ticks of the track in a second.
   func tick(atSecond second: Double, timescale: Int) -> Int {
-    // Counted in a fraction of which microseconds and ticks of the movie are whole numbers: sums of seconds are not
-    // exact, and choose the frame or the edit before the right one.
+    // Counts in millionths of a movie tick, in which microseconds and ticks are whole numbers. Sums of floating-point
+    // seconds are not exact, and could select the frame or the edit before the right one.
     let microseconds = Int64((min(max(0, second), Self.lastSecond) * 1_000_000).rounded())
     var left = (Int128(microseconds) + 1) * Int128(movieTimescale)
     var last = start
@@ -60,12 +60,12 @@ struct MovieEdits {
     return edits.isEmpty ? sum(0, left, timescale) : last
   }
 
-  /// The tick after a time that is counted in millionths of a tick of the movie.
+  /// The tick of the track that is `time`, in millionths of a movie tick, after `start`.
   private func sum(_ start: Int, _ time: Int128, _ timescale: Int) -> Int {
     let ticks = time * Int128(timescale) / (Int128(movieTimescale) * 1_000_000)
     return MovieSamples.sum(start, Int(clamping: ticks))
   }
 
-  /// Later than any request's.
+  /// In seconds; later than any request's `posterTime`.
   private static let lastSecond = 1e9
 }

@@ -30,14 +30,14 @@ package struct VideoConfiguration: Sendable, Hashable {
 }
 
 extension TileConfiguration {
-  /// The configuration with what only a frame states: the subsampling of ProRes (SMPTE RDD 36 §5.1.1). Some programs
-  /// write 4:4:4 under the names of 4:2:2.
+  /// Adds what only a frame states: the chroma subsampling of ProRes (SMPTE RDD 36 §5.1.1). Some programs write 4:4:4
+  /// frames under the names of 4:2:2.
   func completed(
     by frame: MovieKeyFrame, _ reader: inout HeaderReader
   ) throws(CodecError) -> TileConfiguration {
     guard case .video(let video) = self, video.codec == .proRes else { return self }
-    // The frame's length and `icpf`, then its header, in which chroma_format follows 12 bytes. What is shorter is no
-    // frame, which its decoder reports.
+    // The frame's length and `icpf`, then its header, in which chroma_format follows 12 bytes. If the data is shorter,
+    // the decoder reports an error.
     let head = try reader.bytes(at: frame.data.offset, count: min(frame.data.length, 21))
     guard head.count == 21, head.bigEndian(at: 20, bytes: 1) >> 6 == 3 else { return self }
     return .video(VideoConfiguration(codec: .proRes, chroma: .full, bitDepth: video.bitDepth))

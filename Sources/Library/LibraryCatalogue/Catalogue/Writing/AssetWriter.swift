@@ -41,7 +41,7 @@ struct AssetWriter {
   var merged: [LocalIdentifier: Int64] = [:]
   /// The assets that lost a file but not their last one.
   private(set) var assetsThatLostFiles: Set<Int64> = []
-  /// The rows whose path belongs to a missing asset that came back with a scan's finding.
+  /// The rows that lost their path to the file of a missing asset, which came back in this scan.
   private(set) var displacedRows: [Int64] = []
 
   init(_ db: Database, token: Int64) throws {

@@ -1,8 +1,8 @@
 // The file operations of a change list, ordered so that a crash between any two steps leaves a consistent library:
 //
-//     prepare   write an intent for each asset in one transaction; then move every file and sync the folders
-//     commit    within the transaction of the change list: remove or restore the assets, delete the intents
-//     revert    if that transaction failed: make sure that it stays so, move the files back, delete the intents
+//     prepare   write an intent for each asset in one transaction; then move every file and sync the folders commit
+//     within the transaction of the change list: remove or restore the assets, delete the intents revert    if that
+//     transaction failed: make sure that it stays undone, move the files back, delete the intents
 //
 // At start, an intent that is still there is reverted, or completed if its assets are already gone (see
 // LibraryFiles.recover).
@@ -87,7 +87,7 @@ package struct PendingFileChanges: Sendable {
     /// The row of the intent.
     case delete(trash: Int64)
     case restore(trash: Int64)
-    /// With the known file that it was before it was renamed, if any.
+    /// `former` is the known file that was renamed to this one, if any.
     indirect case create(ProbedFile, former: KnownFile?)
     indirect case createFromUpload(StagedUploadChange)
 
