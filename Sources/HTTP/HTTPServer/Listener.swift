@@ -8,8 +8,8 @@ import Logging
 
 /// A listening socket on an event loop. It accepts connections and passes each to the server.
 ///
-/// At the connection limit, out of descriptors, or if the socket fails, it stops watching the socket and tries again on
-/// the next tick or when a connection closes. It never spins on a connection that it can't accept.
+/// At the connection limit, when descriptors run out, or if the socket fails, it stops watching the socket, and tries
+/// again on the next tick or when a connection closes. It never spins on a connection that it can't accept.
 final class Listener: EventLoop.Registrant {
   private static let maximumAcceptsPerBatch = 64
   /// Minimum time between two log lines about pauses: at a limit, each closed connection may lead to another pause.
@@ -100,7 +100,7 @@ final class Listener: EventLoop.Registrant {
   private func watch() {
     guard let identifier else { return }
     isWatching = loop.watch(identifier, descriptor: descriptor, events: EPOLLIN.rawValue)
-    if !isWatching { paused(because: String(cString: strerror(errno))) }
+    if !isWatching { logPause(because: String(cString: strerror(errno))) }
   }
 
   private func pause(because reason: String) {
@@ -108,10 +108,11 @@ final class Listener: EventLoop.Registrant {
     isWatching = false
     onPause()
     loop.unwatch(descriptor: descriptor)
-    paused(because: reason)
+    logPause(because: reason)
   }
 
-  private func paused(because reason: String) {
+  /// Counts a pause, and logs it at most once a minute.
+  private func logPause(because reason: String) {
     pauseCount += 1
     guard loop.now >= nextWarning else { return }
     logger.warning(

@@ -20,7 +20,7 @@ extension LibraryMerge {
     try keepMovedDuringWalk(&outcome)
   }
 
-  /// Keeps links to files while a disk is missing: the files may be on it.
+  /// Keeps links while a disk is missing, because their targets may be on it.
   private mutating func keepLinks() throws(AssetSourceError) {
     if missingMounts.isEmpty && hiddenFolders.isEmpty { return }
     var links: Set<Int64> = []

@@ -184,7 +184,7 @@ extension CachingState {
 
   /// The most urgent positions, as many as the limit allows in addition to the started entries.
   ///
-  /// - Returns: also those that are only kept, the farthest last.
+  /// - Returns: the entries to prepare or keep; and the keys of those that are only kept, the farthest last.
   private func wantedEntries(
     of window: Window, _ plan: PreheatWindow.Plan
   ) -> (wanted: [EntryKey: WantedEntry], kept: [EntryKey]) {
