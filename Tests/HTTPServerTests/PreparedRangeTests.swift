@@ -29,6 +29,20 @@ struct PreparedRangeTests {
     }
     deinit { close(descriptor) }
 
+    /// Removes the file from the page cache. Later reads load what they read, and nothing else.
+    func evict() {
+      // Only pages that are written to the disk can be evicted.
+      fsync(descriptor)
+      posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+      posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM)
+    }
+
+    func load(_ range: Range<Int>) throws {
+      var bytes = [UInt8](repeating: 0, count: range.count)
+      let count = pread(descriptor, &bytes, range.count, off_t(range.lowerBound))
+      try #require(count == range.count)
+    }
+
     var hasSameChangeTime: Bool { isSame.load(ordering: .relaxed) }
 
     func hasOverwrites(in range: Range<Int64>) -> Bool { range.contains(5) }
@@ -49,6 +63,13 @@ struct PreparedRangeTests {
 
   /// Whether ranges can be prepared on this file system (preadv2(2), RWF_NOWAIT); tmpfs has none.
   private static let isSupported = (try? File())?.isSupported == true
+
+  /// Whether pages of a file here can be evicted.
+  private static let canEvict: Bool = {
+    guard isSupported, let file = try? File() else { return false }
+    file.evict()
+    return !file.isCached(0..<1)
+  }()
 
   /// The representation begins at this offset of the file.
   private static let offset = 3
@@ -178,6 +199,24 @@ struct PreparedRangeTests {
       complete += 1
     }
     #expect(complete < 60 && rest.count < length)
+  }
+
+  @Test(
+    "the handler gets the request if only the end of a longer range is in the page cache", .enabled(if: canEvict))
+  func endCached() throws {
+    let file = try File()
+    let server = try TestServer(handler: Handler(file: file))
+    let length = PreparedRange.maximumBytes
+    let end = 65_536 + length + Self.offset
+    file.evict()
+    for (loaded, path) in [(end - 4096..<end, "handler"), (0..<File.size, "loop")] {
+      try file.load(loaded)
+      let client = try TestClient(port: server.port)
+      client.send(Self.request("65536-\(65_535 + length)", closes: true))
+      let answer = String(decoding: try Self.readToEnd(client).prefix(200), as: UTF8.self)
+      #expect(answer.contains("X-Path: \(path)\r\n"), "\(loaded)")
+    }
+    #expect(server.server.statistics.preparedResponses == 1)
   }
 
   @Test(

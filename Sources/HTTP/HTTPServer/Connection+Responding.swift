@@ -33,7 +33,10 @@ extension Connection {
       reservation = responseBudget.tryReserve(copied, leaving: BodySender.bytesForCompleteResponses(of: responseBudget))
       if reservation == nil { return false }
     }
-    guard range.read(after: uncopied, into: loop.rangeBuffer) == copied else { return false }
+    // Nothing can load the bytes that the kernel sends, so a range that must be loaded is left to the handler.
+    guard range.file.isCached(uncopied), range.read(after: uncopied, into: loop.rangeBuffer) == copied else {
+      return false
+    }
     _ = machine.handle(.responseBegan, now: loop.now)
     _ = machine.handle(.responseCompleted, now: loop.now)
     sender.send(

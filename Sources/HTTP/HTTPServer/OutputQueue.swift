@@ -74,7 +74,7 @@ struct OutputQueue {
   ///
   /// - Parameters:
   ///   - loader: loads the range again if its pages are evicted before it is sent.
-  ///   - now: the time of the loop's clock. The range is in the page cache.
+  ///   - now: the time of the loop's clock. The caller has just loaded the range, or found it in the page cache.
   mutating func append(_ file: any SendableFile, _ range: Range<Int64>, loader: FileLoader?, now: UInt64) {
     precondition(!range.isEmpty)
     pieces.append(Piece(content: .file(file, range, loader: loader, loaded: now)))

@@ -24,12 +24,13 @@ package protocol PreparedFile: SendableFile {
 ///
 /// A short range, and one with bytes that must not be sent, is read if it is in the page cache; then the file is
 /// checked, and head and body are sent with one gathered send. Of a longer range only the end is read in this way. The
-/// kernel sends the rest without a copy, and the end follows if the file is still unchanged. The kernel reads files
-/// ahead in order, so if the end of a range is cached, nearly always the whole range is.
+/// kernel sends the rest without a copy, and the end follows if the file is still unchanged. Before that, the first and
+/// the last byte of the rest are probed (`SendableFile.isCached`): the pages of a file that was read are often evicted
+/// from its beginning, so a cached end does not show that the rest is cached.
 package struct PreparedRange: Sendable {
   /// Maximum length of the range. Longer ranges may take the loop's time for too long, or wait for a disk.
   package static let maximumBytes = 128 << 10
-  /// Ranges up to this length are copied: that costs less than two more system calls.
+  /// Ranges up to this length are copied: that costs less than the system calls that send a longer one.
   static let maximumCopiedBytes = 24 << 10
   /// Length of the end of a longer range, which is read and sent last.
   private static let endBytes = 4096
