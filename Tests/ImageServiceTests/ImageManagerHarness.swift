@@ -89,9 +89,29 @@ final class ImageManagerHarness: Sendable {
 
   /// A manual clock.
   final class Clock: Sendable {
-    private let time = Mutex(ContinuousClock.now)
+    private struct Hook {
+      let isDue: @Sendable () -> Bool
+      let body: @Sendable () -> Void
+    }
 
-    var now: ContinuousClock.Instant { time.withLock { $0 } }
+    private let time = Mutex(ContinuousClock.now)
+    private let hook = Mutex<Hook?>(nil)
+
+    var now: ContinuousClock.Instant {
+      let due = hook.withLock { hook -> Hook? in
+        guard let waiting = hook, waiting.isDue() else { return nil }
+        hook = nil
+        return waiting
+      }
+      due?.body()
+      return time.withLock { $0 }
+    }
+
+    /// Calls `body` once, on the thread that reads the time first while `isDue` holds.
+    func atFirstRead(when isDue: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void) {
+      hook.withLock { $0 = Hook(isDue: isDue, body: body) }
+    }
+
     func advance(by duration: Duration) { time.withLock { $0 += duration } }
   }
 }
@@ -107,6 +127,7 @@ final class InMemoryOriginals: Sendable {
 
   private let state = Mutex(State())
   private let gate = Gate()
+  private let openGate = Gate()
 
   /// How often an original was opened, and how many bytes were read in total.
   var opened: Int { state.withLock { $0.opened } }
@@ -117,6 +138,11 @@ final class InMemoryOriginals: Sendable {
   func resumeReaders() { gate.open() }
   /// Returns when a reader is blocked.
   func waitUntilReaderBlocks() async { await gate.waitUntilBlocked() }
+
+  /// The same for the opening of originals.
+  func blockOpening() { openGate.shut() }
+  func resumeOpening() { openGate.open() }
+  func waitUntilOpeningBlocks() async { await openGate.waitUntilBlocked() }
 
   /// Adds an original and returns its asset.
   func add(_ bytes: [UInt8], named name: String = "a") -> Asset {
@@ -145,6 +171,7 @@ final class InMemoryOriginals: Sendable {
         state.opened += 1
         return state.files[original.path]
       }
+      openGate.pass()
       guard let bytes else { throw .notFound }
       return Source(bytes, self)
     }

@@ -73,6 +73,14 @@ struct PreviewServiceTests {
       for _ in 0..<Self.workers { lane.submit(.high, bytes: 0) { _ in gate.pass() } }
       return gate
     }
+
+    /// Takes one worker until the gate is opened.
+    func occupyWorker() -> Gate {
+      let gate = Gate()
+      gate.shut()
+      lane.submit(.high, bytes: 0) { _ in gate.pass() }
+      return gate
+    }
   }
 
   @Test("a preview shows what the saved edit shows, and the original is opened once for many")

@@ -229,7 +229,7 @@ package final class PreviewService: Sendable {
           size: originalSize, isGray: plan.header.colorChannels == 1, isIncomplete: image.isIncomplete)
         let header = try codec { () throws(CodecError) in try ImageHeader.read(from: memory, limits: limits) }
         let proxy = Proxy(asset.contentVersion, memory, header, of: original, reservation.split(off: proxyBytes))
-        finished(decode, key, proxy, freeBytes: reservation.bytes)
+        finished(decode, key, proxy, reservation)
       } catch {
         failed(decode, key, error)
       }
@@ -237,13 +237,17 @@ package final class PreviewService: Sendable {
   }
 
   /// The proxy is made: the latest request is rendered from it, at once if the memory of this turn is enough.
-  private func finished(_ decode: Decode, _ key: Key, _ proxy: Proxy, freeBytes: Int) {
+  ///
+  /// - Parameter reservation: the memory of this turn, without the proxy's. Released before a later turn is requested:
+  ///   the lane would take memory that is about to be free for a shortage, and release proxies.
+  private func finished(_ decode: Decode, _ key: Key, _ proxy: Proxy, _ reservation: ByteBudget.Reservation) {
     guard let session = endDecode(decode, key, proxy) else { return }
     watchMemory()
     let plan = previewPlan(of: session.request, from: proxy)
-    if plan.stagedPeakBytes <= freeBytes {
+    if plan.stagedPeakBytes <= reservation.bytes {
       render(plan, proxy, session.task)
     } else {
+      reservation.release()
       submit(session.request, session.task, proxy)
     }
   }
@@ -318,8 +322,12 @@ package final class PreviewService: Sendable {
     } catch {
       return task.finish(.failure(error))
     }
-    task.work.submit(bytes: bytes, for: request.owner) { [self, weak proxy] _ in
-      guard let proxy else { return decodeAgain(request, task, renderBytes: bytes) }
+    task.work.submit(bytes: bytes, for: request.owner) { [self, weak proxy] reservation in
+      guard let proxy else {
+        // As in `finished`.
+        reservation.release()
+        return decodeAgain(request, task, renderBytes: bytes)
+      }
       render(plan, proxy, task)
     }
   }
