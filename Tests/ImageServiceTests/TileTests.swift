@@ -191,6 +191,31 @@ struct TileTests {
     #expect(made.derivation == .tile)
   }
 
+  @Test("a viewer that leaves while its pass is being prepared leaves nothing in the render lane")
+  func leftBeforeThePass() async throws {
+    let fixture = Fixture()
+    let harness = fixture.harness
+    let (originals, manager) = (harness.originals, harness.manager)
+    let asset = originals.add(Self.photograph)
+    let small = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48))
+    let other = originals.add(small, named: "other")
+    harness.blockRenderLane()
+    // The first step reads the time after it has checked whether the viewer is still there.
+    harness.clock.atFirstRead(when: { originals.opened == 1 }) { _ = manager.cancelRequest("tile", owner: "me") }
+    let log = EventLog()
+    _ = harness.request(asset, Self.tile(1, 0, 0), named: "tile") { _ in log.append("cancelled") }
+    #expect(await log.next() == "cancelled")
+    let last = harness.request(other, named: "other") { _ in }
+    // The only quick worker has ended the step of the tile before.
+    try await eventually {
+      manager.request("other", owner: "me")?.stage == .queued && harness.renderLane.waitingCounts.interactive > 0
+    }
+    manager.cancel(last)
+    #expect(harness.renderLane.waitingCounts.interactive == 0)
+    harness.unblockRenderLane()
+    try await harness.untilIdle()
+  }
+
   @Test("a damaged file gets a render for each tile, with its error or its complete part")
   func damaged() async throws {
     let fixture = Fixture()

@@ -35,8 +35,13 @@ extension ImagePipeline {
     renderLane.submit(priority, bytes: pass.peakBytes, for: job.caller, as: ticket) { [self] reservation in
       makeTiles(pass, job, original, ticket, reservation)
     }
+    let content = job.key.rendition.contentVersion
     // Others may have joined before `submit`.
-    for waiting in tilePasses.jobs(of: job.key.rendition.contentVersion) { prioritize(ticket, for: waiting) }
+    for waiting in tilePasses.jobs(of: content) { prioritize(ticket, for: waiting) }
+    // All may have left before `join`, which then added a job that nobody waits for, or before `submit`: the pass was
+    // removed, but there was no work to withdraw.
+    if let abandoned = tilePasses.removeAbandoned(content) { renderLane.withdraw(abandoned) }
+    if tilePasses.ticket(of: job) != ticket { renderLane.withdraw(ticket) }
     return true
   }
 
