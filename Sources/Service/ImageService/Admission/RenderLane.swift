@@ -172,13 +172,14 @@ package final class RenderLane: Sendable {
   /// Moves waiting work to the turn of another caller that waits for it too, if the work starts earlier there. So it
   /// never starts later because callers join. Has no effect on work that has started.
   package func share(_ ticket: Ticket, with caller: String) {
-    state.withLock { state in
+    let isMoved = state.withLock { state in
       guard let entry = state.entries[ticket.number],
         state.queue.startsEarlier(state.position(of: entry, ticket.number), inTurnOf: caller)
-      else { return }
+      else { return false }
       state.move(ticket.number) { $0.caller = caller }
+      return true
     }
-    admit()
+    if isMoved { admit() }
   }
 
   /// Changes the priority of waiting work; its age is kept. Has no effect on work that has started.
@@ -195,11 +196,12 @@ package final class RenderLane: Sendable {
   private func changePriority(
     to priority: ImagePriority, of ticket: Ticket, where isReplaced: (ImagePriority) -> Bool
   ) {
-    state.withLock { state in
-      guard let old = state.entries[ticket.number]?.priority, isReplaced(old) else { return }
+    let isMoved = state.withLock { state in
+      guard let old = state.entries[ticket.number]?.priority, isReplaced(old) else { return false }
       state.move(ticket.number) { $0.priority = priority }
+      return true
     }
-    admit()
+    if isMoved { admit() }
   }
 
   /// Removes work from the queue. Returns false if the work has started or was already withdrawn.

@@ -79,7 +79,7 @@ extension ImagePipeline {
       if let frame = frame.flatMap(cache.reservingMemory) { delivery.deliver(degraded: frame.inCloud, job) }
     }
     // Tasks may have joined or left before the ticket was recorded.
-    guard jobs.earlyFrameQueued(job, ticket), delivery.applyPriority(of: job) else {
+    guard jobs.earlyFrameQueued(job, ticket), delivery.applyPriority(of: job) == ticket else {
       return _ = renderLane.withdraw(ticket)
     }
     shareTurn(ticket, of: job)

@@ -119,8 +119,7 @@ package final class ImagePipeline: Sendable {
   func leave(_ task: ImageTask, isExpired: Bool = false) -> Bool { delivery.leave(task, isExpired: isExpired) }
 
   private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsDegradedFrame: Bool) {
-    delivery.applyPriority(of: job)
-    if let ticket = jobs.ticketAndPriority(of: job)?.ticket { renderLane.share(ticket, with: task.caller) }
+    if let ticket = delivery.applyPriority(of: job) { renderLane.share(ticket, with: task.caller) }
     // A tile pass and an early render work for several jobs, so their tickets are not in the job table.
     if let pass = tilePasses.ticket(of: job) { prioritize(pass, for: job) }
     if let slice = earlyRenders.render(of: job)?.slice { prioritize(slice, for: job) }
@@ -276,8 +275,9 @@ package final class ImagePipeline: Sendable {
       guard jobs.renderingBegan(job) else { return }
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
-    // The job may have been cancelled or may have changed its priority before `submit`: apply that now.
-    guard delivery.applyPriority(of: job) else { return _ = renderLane.withdraw(ticket) }
+    // The job may have been cancelled or may have changed its priority before `submit`: apply that now. If the step has
+    // begun, there is nothing to withdraw.
+    guard delivery.applyPriority(of: job) == ticket else { return _ = renderLane.withdraw(ticket) }
     shareTurn(ticket, of: job)
   }
 

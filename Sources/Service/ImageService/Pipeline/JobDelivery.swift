@@ -58,17 +58,18 @@ struct JobDelivery: Sendable {
   }
 
   /// Gives a job's waiting render the priority of the tasks that wait for it. Call it after each change of the tasks,
-  /// and after the render was submitted. Returns false if the job has ended.
+  /// and after the render was submitted. Returns the render's ticket; `nil` if the job has ended, or if no render of it
+  /// waits.
   @discardableResult
-  func applyPriority(of job: RenderJob) -> Bool {
+  func applyPriority(of job: RenderJob) -> RenderLane.Ticket? {
     var applied: ImagePriority?
     // The priority is read under one lock and set under another, so a thread may set one that is out of date by then.
     // It reads again afterwards: whichever thread sets a priority last leaves the current one.
-    while let (ticket, priority) = jobs.ticketAndPriority(of: job) {
-      guard let ticket, priority != applied else { return true }
+    while let (waiting, priority) = jobs.ticketAndPriority(of: job) {
+      guard let ticket = waiting, priority != applied else { return waiting }
       renderLane.setPriority(priority, of: ticket)
       applied = priority
     }
-    return false
+    return nil
   }
 }
