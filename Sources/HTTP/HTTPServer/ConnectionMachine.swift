@@ -237,11 +237,9 @@ struct ConnectionMachine {
     // These events need no action here. `sent` also reports an interim response while the body is still expected; the
     // others come too late to matter.
     case (_, .bytesReceived), (_, .bodyAnnounced), (_, .requestReceived), (_, .requestRejected), (_, .responseBegan),
-      (_, .responseCompleted),
-      (_, .sent), (_, .writeBlocked), (_, .fileLoadBegan), (_, .streamedRequestReceived), (_, .bodyReadRequested),
-      (_, .bodyWindowFull),
-      (_, .bodyReceived), (_, .bodyEnded),
-      (_, .bodyFailed), (.bodyPaused, .peerHalfClosed):
+      (_, .responseCompleted), (_, .sent), (_, .writeBlocked), (_, .fileLoadBegan), (_, .streamedRequestReceived),
+      (_, .bodyReadRequested), (_, .bodyWindowFull), (_, .bodyReceived), (_, .bodyEnded), (_, .bodyFailed),
+      (.bodyPaused, .peerHalfClosed):
       break
     }
     return .none

@@ -37,7 +37,8 @@ final class FileLoader: Sendable {
     }
   }
 
-  /// Waits until the range is in the page cache. Call it on the queue. Throws `readFailed` if a read fails.
+  /// Waits until the range is in the page cache: nearly always all of it, see `photod_load_range`. Call it on the
+  /// queue, or for a range that `isCached` has found. Throws `readFailed` if a read fails.
   static func load(_ range: Range<Int64>, of file: any SendableFile) throws(BodySourceError) {
     guard !file.isCached(range) else { return }
     guard photod_load_range(file.descriptor, range.lowerBound, Int64(range.count)) == 0 else {
