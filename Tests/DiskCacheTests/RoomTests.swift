@@ -36,7 +36,7 @@ struct RoomTests {
     // The first one's turn waits at its commit; the others are for the next.
     for number in 0..<4 { store.store(number) }
     try waitForRoom(store) { gate.open() }
-    #expect(store.statistics.stored == 4)
+    #expect(store.statistics.stored == 4, "\(store.statistics) \(cache.lines)")
   }
 
   @Test("the removal of old entries goes on meanwhile")
@@ -105,7 +105,7 @@ struct RoomTests {
     cache.refuse { $0 == .writeFile ? ENOSPC : 0 }
     store.store(1)
     try waitForRoom(store)
-    #expect(store.statistics.dropped == 1 && store.statistics.isSuspended)
+    #expect(store.statistics.dropped == 1 && store.statistics.isSuspended, "\(store.statistics) \(cache.lines)")
     store.close()
     try waitForRoom(store)
   }

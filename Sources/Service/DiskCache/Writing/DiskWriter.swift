@@ -177,7 +177,8 @@ final class DiskWriter: @unchecked Sendable {
     sweep = isOpenRecorded || index.openedInBoot.isEmpty ? nil : try FolderSweep(folder, index)
     self.index = index
     let hasWork = sweep != nil || needsEviction(index)
-    let isSweeping = sweep != nil
+    // A new folder has nothing to sweep.
+    let isSweeping = sweep?.isDone == false
     let needsTurn = buffer.withLock {
       $0.opened(lastUse: index.lastUse, index.totals, isSweeping: isSweeping, hasWork: hasWork)
     }
