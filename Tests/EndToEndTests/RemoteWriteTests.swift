@@ -162,6 +162,54 @@ struct RemoteWriteTests {
     #expect(state.assets == ["s.jpg", "t.jpg"] && state.isConsistent, "\(state)")
   }
 
+  @Test func `An object that a failed upload has put stays, and uploads to all daemons of the bucket use it`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    let other = try RemoteFixture(sharing: remote)
+    let first = try remote.daemon(["--set", "upload.template={name}"])
+    let second = try other.daemon(["--set", "upload.template={name}"])
+    let server = remote.server
+    // The object is put, but the daemon does not learn what it put.
+    server.misbehave { [weak server] request in
+      request.method == "HEAD" && server?.bytes(of: "album/new.jpg") != nil ? [.answer(403)] : nil
+    }
+    #expect(try first.upload(Self.picture, "?filename=new.jpg").status == 502)
+    #expect(try BucketState(first, remote).objects == ["new.jpg"])
+    server.misbehave(nil)
+    for daemon in [second, first] {
+      let answer = try daemon.upload(Self.picture, "?filename=new.jpg")
+      #expect(answer.status == 201 && answer.json["relativePath"] as? String == "new.jpg", "\(answer.json)")
+      let state = try BucketState(daemon, remote)
+      #expect(state.assets == ["new.jpg"] && state.isConsistent, "\(state)")
+    }
+  }
+
+  @Test func `Two uploads of one photograph at the same time make one object`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    let daemon = try remote.daemon(["--set", "upload.template={name}"])
+    let server = remote.server
+    let gate = Gate()
+    // The first upload reaches the store after the second one.
+    server.misbehave { [weak server] request in
+      guard let server, request.method == "PUT", server.requests.count(where: { $0.method == "PUT" }) == 1 else {
+        return nil
+      }
+      return [.wait(gate), .answer(412, [:], "<Error><Code>PreconditionFailed</Code></Error>")]
+    }
+    let responses = WaitingResponses()
+    responses.begin(1) { try daemon.upload(Self.picture, "?filename=new.jpg") }
+    try daemon.until("the first upload is at the store") { server.requests.contains { $0.method == "PUT" } }
+    let second = try daemon.upload(Self.picture, "?filename=new.jpg")
+    #expect(second.status == 201, "\(second.json)")
+    gate.open()
+    let first = try #require(try responses.wait().first)
+    #expect(first.status == 200, "\(first.json)")
+    #expect(first.json["localIdentifier"] as? String == second.json["localIdentifier"] as? String)
+    let state = try BucketState(daemon, remote)
+    #expect(state.assets == ["new.jpg"] && state.isConsistent, "\(state)")
+  }
+
   @Test func `A store that fails changes nothing, says what failed, and the next attempt works`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }

@@ -5,7 +5,9 @@
 //     put, replacing nothing                          after a kill the next scan finds the object
 //     recorded in the catalogue, response sent
 //
-// The object is put without the lock, because this may take minutes, and scans and change lists need the lock.
+// The object is put without the lock, because this may take minutes, and scans and change lists need the lock. An object
+// that was put is never removed again: another daemon that shares the bucket may have received the same photograph
+// meanwhile and use this object, or may have put it.
 
 import ImageCodec
 import LibraryCatalogue
@@ -20,79 +22,70 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
+  /// Where the file of an upload is.
+  private enum UploadPlace {
+    case object(path: [UInt8])
+    /// An earlier upload of the same content.
+    case earlier(UploadedAsset)
+  }
+
   /// Makes an asset of a received file, which is checked and whose content is new.
   func add(
     _ file: LibraryFile, _ media: ProbedMedia, at wanted: [UInt8], in bucket: LibraryBucket, for principal: Principal
   ) throws(LibraryFilesError) -> UploadedAsset {
-    let (path, isOurs) = try place(
-      try object(file), NewFile(media: media, size: file.size, principal: principal), at: wanted, in: bucket)
+    let path: [UInt8]
+    switch try place(file, media, at: wanted, in: bucket, for: principal) {
+    case .object(let placed): path = placed
+    case .earlier(let upload): return upload
+    }
     let key = try bucket.key(path)
     fault(.placed)
-    // If the lock is busy, the object stays: a scan may be recording it, and a repeated upload takes it over.
+    // Whatever fails from here on, the object stays: another daemon that shares the bucket may have received the same
+    // photograph and use this object. A repeated upload uses it, or the next scan makes it an asset.
     let lock = try acquireLock()
     defer { lock.unlock() }
     // A scan may have found the object first. If not, a concurrent upload of the same content may have finished first.
-    let isNew = try !isKnown(path)
-    do throws(LibraryFilesError) {
-      if isNew, let earlier = try earlierUpload(like: file, media, for: principal) {
-        if isOurs { try bucket.remove(path) }
-        return earlier
-      }
-      guard let identity = try bucket.identity(at: path) else { throw .noSuchFile(path) }
-      let found = ProbedFile(path: path, identity: identity, finding: .media(media))
-      let asset = try inCatalogue { catalogue throws(AssetSourceError) in
-        try catalogue.addUpload(found, for: principal)
-      }
-      refreshMomentsLater()
-      fault(.recorded)
-      bucket.stored(key, identity, file)
-      noteUpload(asset.localIdentifier, by: principal)
-      return UploadedAsset(asset: asset, isNew: true)
-    } catch {
-      // The object has no asset. Remove it, because the sender would create a duplicate by retrying.
-      if isOurs, isNew, !mayBeRecorded(path) { removeWithoutAsset(path, in: bucket) }
-      throw error
+    if try !isKnown(path), let earlier = try earlierUpload(like: file, media, for: principal) { return earlier }
+    guard let identity = try bucket.identity(at: path) else { throw .noSuchFile(path) }
+    let found = ProbedFile(path: path, identity: identity, finding: .media(media))
+    let asset = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.addUpload(found, for: principal)
     }
-  }
-
-  private func removeWithoutAsset(_ path: [UInt8], in bucket: LibraryBucket) {
-    do throws(LibraryFilesError) {
-      try bucket.remove(path)
-    } catch {
-      // The next scan makes it an asset.
-      logger.error(
-        "removing an object without an asset failed",
-        metadata: ["key": "\(LibraryPath.display(path))", "error": "\(error)"])
-    }
+    refreshMomentsLater()
+    fault(.recorded)
+    bucket.stored(key, identity, file)
+    noteUpload(asset.localIdentifier, by: principal)
+    return UploadedAsset(asset: asset, isNew: true)
   }
 
   /// Puts an object at this path or at a free name next to it. An object with the same bytes and without an asset is
   /// used: an interrupted upload left it, or the store's response to this upload was lost.
-  ///
-  /// - Returns: the path, and whether this upload certainly put the object. Otherwise the object may belong to another
-  ///   daemon that shares the bucket.
   private func place(
-    _ object: ObjectFile, _ new: NewFile, at wanted: [UInt8], in bucket: LibraryBucket
-  ) throws(LibraryFilesError) -> (path: [UInt8], isOurs: Bool) {
+    _ file: LibraryFile, _ media: ProbedMedia, at wanted: [UInt8], in bucket: LibraryBucket, for principal: Principal
+  ) throws(LibraryFilesError) -> UploadPlace {
+    let object = try object(file)
+    let new = NewFile(media: media, size: file.size, principal: principal)
     var number = 0
     while let path = try nextPath(like: wanted, for: new, after: &number) {
       if let found = try bucket.head(path) {
-        if new.principal.may(.read), object.hasBytes(of: found), try !isKnown(path) { return (path, false) }
+        if principal.may(.read), object.hasBytes(of: found), try !isKnown(path) { return .object(path: path) }
         continue
       }
-      if try bucket.put(object, at: path) { return (path, true) }
+      if try bucket.put(object, at: path) { return .object(path: path) }
       // The object has appeared since `head`: the store wrote it and its response was lost, or another program wrote
-      // it.
-      if let found = try bucket.head(path), object.hasBytes(of: found), try !isKnown(path) { return (path, false) }
+      // it, or a concurrent upload.
+      if let found = try bucket.head(path), object.hasBytes(of: found) {
+        if try !isKnown(path) { return .object(path: path) }
+        if let earlier = try earlierUpload(like: file, media, for: principal) { return .earlier(earlier) }
+      }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
 
   // MARK: Staged uploads
   //
-  // If the change of a staged upload fails, the object that was put for it is not removed: another daemon that shares
-  // the bucket may have received the same photograph meanwhile and use this object, or may have put it. It stays
-  // without an asset. The next attempt uses it, or the next scan makes it an asset, as after an interrupted upload.
+  // If the change of a staged upload fails, the object that was put for it stays without an asset. The next attempt uses
+  // it, or the next scan makes it an asset, as after an interrupted upload.
 
   /// Puts the file of a staged upload, whose intent is already written, or uses an object with the same bytes and
   /// without an asset. The staged file stays until the change is committed.

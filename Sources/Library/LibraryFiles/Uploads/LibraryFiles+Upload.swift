@@ -253,11 +253,11 @@ extension LibraryFiles {
 
   /// Whether the catalogue has the uploaded file at this path, or can't be read. A failed call may have failed after
   /// its commit; then the file must stay. If it stays without a row, the next scan makes it an asset.
-  func mayBeRecorded(_ path: [UInt8]) -> Bool {
+  private func mayBeRecorded(_ path: [UInt8]) -> Bool {
     do throws(LibraryFilesError) {
       let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) }
-      // In a bucket, the path was checked to be unknown before. In a folder it may also have the row of a missing file.
-      guard let known, bucket == nil else { return known != nil }
+      // The path may also have the row of a missing file.
+      guard let known else { return false }
       return try inFileSystem { () throws(SystemError) in try root.open(path).identity } == known.identity
     } catch {
       logger.error(
