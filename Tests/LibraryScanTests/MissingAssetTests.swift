@@ -304,6 +304,71 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  private static func setTime(_ path: String, in library: TemporaryLibrary) {
+    var times = [timespec(tv_sec: 1_700_000_000, tv_nsec: 5), timespec(tv_sec: 1_700_000_000, tv_nsec: 5)]
+    #expect(utimensat(AT_FDCWD, library.root + "/" + path, &times, 0) == 0)
+  }
+
+  @Test(
+    "an asset whose file was one of two hard links does not come back at a path that becomes a link to the other one",
+    arguments: [true, false])
+  func furtherLink(_ isFull: Bool) throws {
+    let watched = try Self.library { library in
+      #expect(link(library.root + "/f/a.jpg", library.root + "/b.jpg") == 0)
+      try library.put(Self.content, "c.jpg")
+    }
+    var expected = try watched.identifiers()
+    try Self.remove(watched, "f/a.jpg", isFull: isFull)
+    expected["f/a.jpg"] = nil
+    #expect(unlink(watched.at("c.jpg")) == 0 && link(watched.at("b.jpg"), watched.at("c.jpg")) == 0)
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == expected)
+    try watched.expectNothingLeft()
+  }
+
+  @Test("a file that replaces a copy of it with the same time does not take its asset away", arguments: [true, false])
+  func replacedCopy(_ isFull: Bool) throws {
+    let watched = try Self.library { library in
+      try library.put(Self.content, "c.jpg")
+      for path in ["f/a.jpg", "c.jpg"] { Self.setTime(path, in: library) }
+    }
+    let copy = try watched.identifiers().filter { $0.key == "c.jpg" }
+    watched.move("f/a.jpg", watched.outside + "/a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == copy)
+    watched.move(watched.outside + "/a.jpg", "c.jpg")
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == copy)
+    try watched.expectNothingLeft()
+  }
+
+  @Test(
+    "files of one content come back as the assets that they were", arguments: ["hard", "symbolic", "copy"],
+    [true, false])
+  func oneContent(_ kind: String, _ isFull: Bool) throws {
+    let watched = try Self.library { library in
+      switch kind {
+      case "hard": #expect(link(library.root + "/f/a.jpg", library.root + "/f/b.jpg") == 0)
+      case "symbolic": #expect(symlink("a.jpg", library.root + "/f/b.jpg") == 0)
+      default:
+        try library.put(Self.content, "f/b.jpg")
+        for path in ["f/a.jpg", "f/b.jpg"] { Self.setTime(path, in: library) }
+      }
+      try library.put(Self.other, "other.jpg")
+    }
+    try watched.catalogue.change { db, token in
+      try db.execute(sql: "UPDATE asset SET isFavorite = 1, revision = ?", arguments: [token])
+    }
+    let before = try watched.identifiers()
+    for name in ["a.jpg", "b.jpg"] { watched.move("f/\(name)", "\(watched.outside)/\(name)") }
+    try Self.scan(watched, isFull: isFull)
+    #expect(try Set(watched.identifiers().keys) == ["other.jpg"])
+    for name in ["a.jpg", "b.jpg"] { watched.move("\(watched.outside)/\(name)", "f/\(name)") }
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == before, "\(kind)")
+    try watched.expectNothingLeft(kind)
+  }
+
   @Test("the video of a live photo joins it again")
   func livePhoto() throws {
     let (picture, video) = Self.halves()

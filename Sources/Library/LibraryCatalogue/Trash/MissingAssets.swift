@@ -105,7 +105,7 @@ enum MissingAssets {
     like media: ProbedMedia, _ file: ProbedFile, _ db: Database
   ) throws -> TrashRecord? {
     guard let fingerprint = media.fingerprint else { return nil }
-    for record in try TrashRecord.find(fingerprint, in: .missing, db) {
+    for record in try records(with: fingerprint, at: file.path, db) {
       guard let former = record.files.first, let original = try record.original(of: former, db),
         original.identity.size == file.identity.size, try record.hasProperties(of: media, db)
       else { continue }
@@ -121,13 +121,30 @@ enum MissingAssets {
 
   /// The record of a missing asset whose file has this identity and this content, whatever its path. The content is
   /// compared because another file may have got the inode.
+  ///
+  /// - Parameter path: where the file is now. It decides between several assets.
   static func record(
-    of identity: FileIdentity, _ fingerprint: FileFingerprint, _ db: Database
+    of identity: FileIdentity, _ fingerprint: FileFingerprint, at path: [UInt8], _ db: Database
   ) throws -> TrashRecord? {
-    for record in try TrashRecord.find(fingerprint, in: .missing, db) {
+    for record in try records(with: fingerprint, at: path, db) {
       if let file = record.files.first, try record.original(of: file, db)?.identity == identity { return record }
     }
     return nil
+  }
+
+  /// The records of missing assets whose file has this fingerprint: those with its path come first, then those with its
+  /// name, then the newest ones. So the names of one file, and copies of it, come back as the assets that they were.
+  private static func records(
+    with fingerprint: FileFingerprint, at path: [UInt8], _ db: Database
+  ) throws -> [TrashRecord] {
+    let records = try TrashRecord.find(fingerprint, in: .missing, db)
+    let name = OriginalFile.displayName(path)
+    func rank(_ record: TrashRecord) -> Int {
+      guard let former = record.files.first else { return 2 }
+      if former.path == path { return 0 }
+      return OriginalFile.displayName(former.path) == name ? 1 : 2
+    }
+    return (0...2).flatMap { wanted in records.filter { rank($0) == wanted } }
   }
 }
 
@@ -164,11 +181,22 @@ extension AssetWriter {
   }
 
   /// The missing asset whose file is now at the path of another known file, as if it had been renamed to that path. In
-  /// a bucket nothing is renamed: an object that is written again stays the same asset.
+  /// a bucket nothing is renamed: an object that is written again stays the same asset. So does a copy of the known
+  /// file, which has its size, time and content. A file that another row has too is a link to that row's file.
   func missingAsset(renamed media: ProbedMedia, _ file: ProbedFile, over row: FileRow) throws -> TrashRecord? {
     guard isScan, file.changeTimeNanoseconds != 0, row.identity != file.identity, let fingerprint = media.fingerprint
     else { return nil }
-    return try MissingAssets.record(of: file.identity, fingerprint, db)?.returning(to: file.path, db)
+    let hasSameSizeAndTime = row.identity.size == file.identity.size && row.identity.modified == file.identity.modified
+    if hasSameSizeAndTime && row.fingerprint == fingerprint { return nil }
+    guard try !hasRow(file.identity) else { return nil }
+    return try MissingAssets.record(of: file.identity, fingerprint, at: file.path, db)?.returning(to: file.path, db)
+  }
+
+  /// Whether a known file has this identity.
+  private func hasRow(_ identity: FileIdentity) throws -> Bool {
+    try Bool.fetchOne(
+      db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM file WHERE inode = ? AND size = ? AND modified = ?)"),
+      arguments: [Int64(bitPattern: identity.inode), identity.size, identity.modified]) ?? false
   }
 
   /// The missing asset that a known file brings back by moving to its path: a program removed the photograph and saved
@@ -189,7 +217,7 @@ extension Catalogue {
   package func isOfMissingAsset(
     _ identity: FileIdentity, _ fingerprint: FileFingerprint
   ) throws(AssetSourceError) -> Bool {
-    try read { db in try MissingAssets.record(of: identity, fingerprint, db) != nil }
+    try read { db in try MissingAssets.record(of: identity, fingerprint, at: [], db) != nil }
   }
 
   /// Forgets the missing assets that were removed before a point in time and before the save window.

@@ -7,8 +7,8 @@
 // 3. The file has the identity and content of files that left their paths: it is the most probable of them
 //    (`FormerFile`), and was renamed. If a copy has taken the path of the row with this identity, the file gets the row
 //    of the copy.
-// 4. Its path has a row: it is that file, and was edited. But a file with the identity and content of a missing asset
-//    brings that asset back, and the row loses its path (`AssetWriter.missingAsset`).
+// 4. Its path has a row: it is that file, and was edited. But a file with the identity and content of a missing asset,
+//    whose identity no row has, brings that asset back, and the row loses its path (`AssetWriter.missingAsset`).
 // 5. The file has the content and metadata, and the name or the time, of files that left their paths: it is the most
 //    probable of them, and was moved to another disk.
 // 6. Otherwise it is a new file.
