@@ -22,8 +22,9 @@ struct MetadataExportTests {
     var options = MetadataExport.Options()
     change(&options)
     var failures: [String: MetadataExport.Failure] = [:]
-    let summary = try MetadataExport(catalogue: library.catalogue, to: folder ?? target, options: options)
-      .run { failures[String(decoding: $0, as: UTF8.self)] = $1 }
+    let export = try MetadataExport(
+      catalogue: library.catalogue, to: folder ?? target, library: library.folder.root, options: options)
+    let summary = try export.run { failures[String(decoding: $0, as: UTF8.self)] = $1 }
     return (summary, failures)
   }
 
@@ -147,6 +148,22 @@ struct MetadataExportTests {
     #expect(beside.failures == ["disk/a.jpg.xmp": .diskMissing])
     #expect(library.folder.allFiles == ["here.jpg", "here.jpg.xmp"])
     #expect(try export().summary.written == 2, "another folder has no disks")
+  }
+
+  @Test("nothing is written in the place of the disk with all originals while it is missing", arguments: ["", "disk"])
+  func onlyDiskMissing(_ disk: String) throws {
+    let path = disk.isEmpty ? "a.jpg" : disk + "/a.jpg"
+    try library.put("<dc:title>T</dc:title>", path)
+    try library.scan()
+    try library.catalogue.recordMounts([KnownMount(path: Array(disk.utf8), fileSystem: .hidden)])
+    try FileManager.default.removeItem(atPath: library.folder.root + "/" + (disk.isEmpty ? path : disk))
+    // Also under another name of the library's folder.
+    let link = library.folder.data + "/link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: library.folder.root)
+    for folder in [library.folder.root, link] {
+      #expect(try export(to: folder).failures == [path + ".xmp": .diskMissing])
+      #expect(library.folder.allFiles.isEmpty)
+    }
   }
 
   @Test("a sidecar whose name is too long fails alone, and leaves no temporary file")

@@ -31,7 +31,8 @@ struct ExportMetadata: AsyncParsableCommand {
   var overwrite = false
 
   func run() async throws {
-    let dataFolder = try common.settings().dataFolder()
+    let settings = try common.settings()
+    let dataFolder = try settings.dataFolder()
     var options = MetadataExport.Options()
     options.includesLocations = includeLocations
     options.includesOnlyEdited = onlyEdited
@@ -40,7 +41,8 @@ struct ExportMetadata: AsyncParsableCommand {
     let catalogue = try Catalogue(reading: dataFolder)
     try OutputFile.makeFolder(folder)
     do {
-      let export = try MetadataExport(catalogue: catalogue, to: folder, options: options)
+      let export = try MetadataExport(
+        catalogue: catalogue, to: folder, library: settings.library, options: options)
       summary = try export.run { path, failure in print("\(LibraryPath.escaped(path)): \(failure)") }
     } catch let error as AssetSourceError {
       throw CommandFailure(description: "\(LibraryError(error, dataFolder: dataFolder))")

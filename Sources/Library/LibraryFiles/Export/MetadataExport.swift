@@ -69,14 +69,19 @@ package struct MetadataExport {
   private let catalogue: Catalogue
   private let options: Options
   private let target: LibraryFolder
+  private let isInLibrary: Bool
 
   /// - Parameters:
   ///   - catalogue: may be opened read-only.
   ///   - folder: an existing folder.
-  package init(catalogue: Catalogue, to folder: String, options: Options) throws(SystemError) {
+  ///   - library: the library's folder, which may be the same one under another name. Empty if it is not known.
+  package init(
+    catalogue: Catalogue, to folder: String, library: String, options: Options
+  ) throws(SystemError) {
     self.catalogue = catalogue
     self.options = options
     target = try LibraryFolder(path: folder)
+    isInLibrary = FileNumber(folder).map { $0 == FileNumber(library) } ?? false
   }
 
   /// Writes the sidecars. Blocks; holds one page of assets in memory.
@@ -89,7 +94,7 @@ package struct MetadataExport {
     var summary = Summary()
     let calendar = try catalogue.localCalendar()
     let disks = try MountCheck(catalogue: catalogue, root: target, environment: .system)
-    let isInLibrary = try disks.isLibrary()
+    let missingDisks = try isInLibrary ? disks.missingMounts() : []
     var cursor: PageCursor?
     repeat {
       let page = try catalogue.assets(fetch, FetchPageRequest(limit: Self.pageSize, cursor: cursor), for: .local)
@@ -97,7 +102,7 @@ package struct MetadataExport {
         let sidecar = XMPSidecar(asset, includesLocation: options.includesLocations, calendar: calendar)
         if sidecar.isEmpty || VacantPath.isVacant(asset.original.path) { continue }
         let path = asset.original.path + Array(".xmp".utf8)
-        if isInLibrary, try disks.isMissing(at: path) {
+        if disks.isPath(path, onOneOf: missingDisks) {
           summary.failed += 1
           report(path, .diskMissing)
         } else {

@@ -40,7 +40,7 @@ package struct MountCheck {
   }
 
   /// The recorded file systems that are missing, including that of the root.
-  func missingMounts() throws(AssetSourceError) -> [KnownMount] {
+  package func missingMounts() throws(AssetSourceError) -> [KnownMount] {
     var absent: [KnownMount] = []
     for mount in recorded where try !isMounted(mount) { absent.append(mount) }
     return absent
@@ -77,16 +77,6 @@ package struct MountCheck {
     return try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount).contains { isPresent($0) }
   }
 
-  /// Whether the root is the folder of the library, perhaps without some of its disks: one of the known files that are
-  /// looked up is there.
-  package func isLibrary() throws(AssetSourceError) -> Bool {
-    for path in recorded.map(\.path) + [[]] {
-      let sampleFiles = try catalogue.sampleFiles(below: path, count: Self.sampleFileCount)
-      if sampleFiles.contains(where: { isPresent($0) }) { return true }
-    }
-    return false
-  }
-
   /// Whether a file system hides assets: no file system is recorded at its path, assets are known below it, and none of
   /// the files that are looked up is there.
   func hidesAssets(_ mount: KnownMount) throws(AssetSourceError) -> Bool {
@@ -100,6 +90,11 @@ package struct MountCheck {
   package func isMissing(at path: [UInt8]) throws(AssetSourceError) -> Bool {
     guard let mount = mount(of: path) else { return false }
     return try !isMounted(mount)
+  }
+
+  /// Whether the recorded file system of a path is one of these.
+  package func isPath(_ path: [UInt8], onOneOf mounts: [KnownMount]) -> Bool {
+    mount(of: path).map { mounts.contains($0) } ?? false
   }
 
   /// The innermost recorded file system of a path.
