@@ -140,8 +140,10 @@ struct MovedDuringWalkTests {
     }
   }
 
-  @Test("a renamed file is in transit until the scan that finds it has ended, also when that scan has begun")
-  func inTransit() throws {
+  @Test(
+    "a renamed file is in transit until the scan that finds it has ended, also when that scan has begun",
+    arguments: [false, true])
+  func inTransit(_ hasLostEvents: Bool) throws {
     let question = Question()
     var environment = LibraryEnvironment.system
     environment.now = {
@@ -157,6 +159,11 @@ struct MovedDuringWalkTests {
     #expect(!isInTransit())
     watched.move("a.jpg", "c.jpg")
     #expect(isInTransit())
+    if hasLostEvents {
+      // A full scan replaces the pending path.
+      watched.watcher.handle([FolderEvent(watch: -1, kinds: .overflow)])
+      #expect(isInTransit())
+    }
     question.isTrue.withLock { $0 = isInTransit }
     watched.settle()
     // The watcher has the environment, which must not keep it.

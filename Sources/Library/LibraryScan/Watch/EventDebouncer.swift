@@ -140,6 +140,7 @@ struct EventDebouncer {
   ) -> (paths: [[UInt8]: PathHints], isEverything: Bool) {
     if let fullScanDue, fullScanDue <= now {
       self.fullScanDue = nil
+      if !arrivals.isEmpty { hasLostPaths = true }
       clear()
       return ([:], true)
     }

@@ -156,12 +156,14 @@ extension LibraryWatcher {
 
   /// Pending paths that were renamed and are not scanned yet.
   ///
-  /// - Parameter includesPathsInScan: whether to add renamed paths of the running scan of changed paths.
+  /// - Parameter includesPathsInScan: whether to add renamed paths of the running scan: of changed paths, or a full one
+  ///   that replaces lost events.
   func arrivals(includesPathsInScan: Bool = false) -> Arrivals {
     drain()
     // Where events were lost, any file may have arrived anywhere.
     let (pending, inScan, count, isIncomplete) = state.withLock { state in
-      (state.debouncer.arrivals, state.pathsInScan, state.arrivals, state.debouncer.hasLostPaths)
+      let hasLostPaths = state.debouncer.hasLostPaths || includesPathsInScan && state.isFindingLostPaths
+      return (state.debouncer.arrivals, state.pathsInScan, state.arrivals, hasLostPaths)
     }
     var arrivals = pending
     if includesPathsInScan { arrivals.merge(inScan.filter { $0.value.contains(.arrived) }) { $0.union($1) } }

@@ -44,6 +44,9 @@ struct WatchState {
   /// Whether a full scan was requested because events were lost.
   var isFullScanRequested = false
   var firstScanRechecks = FirstScanRechecks()
+  /// Whether renamed files are at paths of lost events or dropped paths, which a full scan has begun to find. If it does
+  /// not walk the whole library, a later one finds them.
+  private(set) var isFindingLostPaths = false
 
   init(events: FolderEvents, folderLimit: Int, debouncer: EventDebouncer.Limits) {
     self.events = events
@@ -55,6 +58,7 @@ struct WatchState {
 
   mutating func scanBegins() {
     scan &+= 1
+    isFindingLostPaths = isFindingLostPaths || debouncer.hasLostPaths
     debouncer.fullScanBegins()
     links = [:]
     failedWatches = 0
@@ -65,6 +69,7 @@ struct WatchState {
   mutating func scanEnded(isWalkComplete: Bool) {
     statistics.unwatchedFolders = failedWatches
     guard isWalkComplete else { return }
+    isFindingLostPaths = false
     // A full scan finds renamed files at their new paths.
     for (cookie, pendingMove) in pendingMoves {
       for node in pendingMove.nodes { events.unwatch(tree.remove(node)) }
