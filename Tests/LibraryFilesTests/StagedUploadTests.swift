@@ -304,7 +304,7 @@ struct StagedUploadTests {
     let prepared = try files.prepare([.createFromUpload(upload)], for: .local)
     let fault = TrashTests.CommitFault()
     catalogue.pool.add(transactionObserver: fault, extent: .databaseLifetime)
-    files.revert(prepared)
+    files.revert(prepared, commitFailure: .storageFailed(.failing, ""))
     #expect(library.allFiles == ["2021/07/a.jpg"])
     catalogue.pool.remove(transactionObserver: fault)
     try files.recover()

@@ -73,7 +73,8 @@ extension TrashTests {
     #expect(library.allFiles.count == 1 && library.allFiles.allSatisfy { $0.hasSuffix("/a.nef") })
     #expect(try Self.rows(catalogue, "trash").map { $0["state"] } == ["trashed".databaseValue])
     // A restoration that is reverted leaves it in the trash.
-    files.revert(try files.prepare([.restore(asset.localIdentifier)], for: .local))
+    files.revert(
+      try files.prepare([.restore(asset.localIdentifier)], for: .local), commitFailure: nil)
     #expect(library.allFiles.count == 1 && library.allFiles.allSatisfy { $0.hasPrefix(".photod-trash/") })
     try files.perform([.restore(asset.localIdentifier)])
     #expect(library.allFiles == ["a.nef"])

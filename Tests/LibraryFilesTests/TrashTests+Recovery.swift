@@ -96,9 +96,13 @@ extension TrashTests {
 
   /// Refuses commits, as if the disk of the catalogue failed.
   final class CommitFault: TransactionObserver {
+    private let code: ResultCode
+
+    init(_ code: ResultCode = .SQLITE_IOERR) { self.code = code }
+
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
     func databaseDidChange(with event: DatabaseEvent) {}
-    func databaseWillCommit() throws { throw DatabaseError(resultCode: .SQLITE_IOERR) }
+    func databaseWillCommit() throws { throw DatabaseError(resultCode: code) }
     func databaseDidCommit(_ db: Database) {}
     func databaseDidRollback(_ db: Database) {}
   }
@@ -120,10 +124,34 @@ extension TrashTests {
     #expect(moved != before)
     let fault = CommitFault()
     catalogue.pool.add(transactionObserver: fault, extent: .databaseLifetime)
-    files.revert(prepared)
+    files.revert(prepared, commitFailure: .storageFailed(.failing, ""))
     #expect(library.allFiles == moved)
     #expect(throws: LibraryFilesError.self) { try files.recover() }
     #expect(library.allFiles == moved)
+    catalogue.pool.remove(transactionObserver: fault)
+    try files.recover()
+    #expect(library.allFiles == before)
+    #expect(try Self.rows(catalogue, "trash").count == (isRestoring ? 1 : 0))
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test(
+    "a change that fails because the catalogue's disk is full leaves its files where they were, before a recovery",
+    arguments: [false, true])
+  func fullDisk(_ isRestoring: Bool) throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "x/a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let asset = try #require(try catalogue.everything()["x/a.jpg"]).localIdentifier
+    let files = try library.files(catalogue)
+    if isRestoring { try files.perform([.delete(asset)]) }
+    let before = library.allFiles
+    let prepared = try files.prepare([isRestoring ? .restore(asset) : .delete(asset)], for: .local)
+    let fault = CommitFault(.SQLITE_FULL)
+    catalogue.pool.add(transactionObserver: fault, extent: .databaseLifetime)
+    files.revert(prepared, commitFailure: .storageFailed(.full, ""))
+    #expect(library.allFiles == before)
     catalogue.pool.remove(transactionObserver: fault)
     try files.recover()
     #expect(library.allFiles == before)

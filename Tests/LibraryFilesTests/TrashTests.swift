@@ -183,7 +183,7 @@ struct TrashTests {
     // Without a transaction the moved files go back.
     let prepared = try files.prepare([.delete(a)], for: .local)
     #expect(!library.allFiles.contains("a.jpg"))
-    files.revert(prepared)
+    files.revert(prepared, commitFailure: nil)
     #expect(library.allFiles == ["a.jpg", "b.jpg"])
     #expect(try Self.rows(catalogue, "trash").isEmpty)
     #expect(try catalogue.asset(a, for: .local) != nil)
@@ -374,7 +374,7 @@ struct TrashTests {
     var prepared = try files.prepare([.delete(a)], for: .local)
     prepared.end()
     try library.scan(catalogue)
-    files.revert(prepared)
+    files.revert(prepared, commitFailure: nil)
     #expect(try Self.lasting(catalogue, "asset") == kept)
     #expect(try Self.rows(catalogue, "member").count == 1)
 

@@ -5,6 +5,18 @@
 import GRDB
 import PhotoModel
 
+extension AssetSourceError {
+  /// Whether a commit that failed with this error may be in the log as a whole. SQLite never wrote it completely if the
+  /// disk was full, for example.
+  package var mayBeOfSync: Bool {
+    switch self {
+    case .storageFailed(let fault, _): fault == .failing
+    case .catalogueFailed: true
+    case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset, .issuerLostAccess: false
+    }
+  }
+}
+
 extension Catalogue {
   /// Ensures that a later start does not take a failed transaction for committed. Call it before files that were moved
   /// for the transaction are moved back. If this throws, the transaction may still turn out to be committed. Then the

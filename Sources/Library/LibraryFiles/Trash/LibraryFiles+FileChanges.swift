@@ -39,21 +39,24 @@ extension LibraryFiles: FileChangePreparing {
         }
       }
     } catch {
-      revert(PendingFileChanges(steps: steps, lock: lock))
+      revert(PendingFileChanges(steps: steps, lock: lock), commitFailure: nil)
       throw error
     }
     return PendingFileChanges(steps: steps, lock: lock)
   }
 
-  package func revert(_ changes: PendingFileChanges) {
+  package func revert(_ changes: PendingFileChanges, commitFailure: AssetSourceError?) {
     defer { changes.end() }
     guard changes.steps.contains(where: { $0.trash != nil || $0.upload != nil }) else { return }
-    do throws(LibraryFilesError) {
-      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.discardFailedCommit() }
-    } catch {
-      // The files and their intents stay. The next recovery moves the files back, unless it finds the change committed.
-      logger.error("undoing file changes postponed", metadata: ["error": "\(error)"])
-      return
+    if commitFailure?.mayBeOfSync == true {
+      do throws(LibraryFilesError) {
+        try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.discardFailedCommit() }
+      } catch {
+        // The files and their intents stay. The next recovery moves the files back, unless it finds the change
+        // committed.
+        logger.error("undoing file changes postponed", metadata: ["error": "\(error)"])
+        return
+      }
     }
     for step in changes.steps.reversed() {
       do throws(LibraryFilesError) {

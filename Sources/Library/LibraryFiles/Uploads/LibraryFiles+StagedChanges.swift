@@ -41,7 +41,7 @@ extension LibraryFiles {
     do throws(AssetSourceError) {
       created = try catalogue.commitUpload(prepared, for: principal)
     } catch {
-      revert(prepared)
+      revert(prepared, commitFailure: error)
       throw .catalogue(error)
     }
     // Before the asset is read: if that fails, the upload is used up all the same, and the request can be repeated.

@@ -63,9 +63,11 @@ package protocol FileChangePreparing: Sendable {
     _ changes: [FileChange], for principal: Principal
   ) throws(FileChangeFailure) -> PendingFileChanges
 
-  /// Moves the files of prepared but uncommitted changes back, and deletes their intents. If the catalogue can't be
-  /// written, both stay as they are until a later recovery.
-  func revert(_ changes: PendingFileChanges)
+  /// Moves the files of prepared but uncommitted changes back, and deletes their intents. If the commit failed because
+  /// the disk did, and the catalogue still can't be written, both stay as they are until a later recovery.
+  ///
+  /// - Parameter commitFailure: why the transaction could not be committed; `nil` if it did not come to that.
+  func revert(_ changes: PendingFileChanges, commitFailure: AssetSourceError?)
 
   /// Removes leftover files of committed changes, and starts the recomputation of moments that the commit left stale.
   /// Call after the commit, before `end()`.
@@ -80,8 +82,8 @@ package protocol FileChangePreparing: Sendable {
 }
 
 /// Prepared changes that are not committed: the files are moved, but the assets are not changed yet. Finish with
-/// ``FileChangePreparing/revert(_:)``, or with `end()` after the transaction that applies every change was committed.
-/// Until then no other caller can move files.
+/// ``FileChangePreparing/revert(_:commitFailure:)``, or with `end()` after the transaction that applies every change was
+/// committed. Until then no other caller can move files.
 package struct PendingFileChanges: Sendable {
   package enum Step: Sendable {
     /// The row of the intent.
