@@ -192,6 +192,21 @@ struct DurabilityTests {
     #expect(try revision(crashed) == 11)
   }
 
+  @Test("a database that could not be set aside keeps its path, and all its logs have only their own names")
+  func failedSettingAside() throws {
+    let library = try TemporaryLibrary()
+    try FileManager.default.createDirectory(atPath: library.data, withIntermediateDirectories: true)
+    // The new name of the -wal has at most 255 bytes, that of the -journal has more.
+    let name = String(repeating: "n", count: 227) + ".sqlite"
+    let names = ["", "-journal", "-wal"].map { name + $0 }
+    for name in names { try Data(name.utf8).write(to: URL(filePath: "\(library.data)/\(name)")) }
+    #expect(throws: SystemError(code: ENAMETOOLONG)) {
+      try DatabaseFile.replace("\(library.data)/\(name)", with: "\(library.data)/missing.sqlite")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: library.data).sorted() == names)
+    for name in names { #expect(FileManager.default.contents(atPath: "\(library.data)/\(name)") == Data(name.utf8)) }
+  }
+
   @Test("only the user who runs photod may read the catalogue, also in a folder that others may enter")
   func privacy() throws {
     let library = try TemporaryLibrary()

@@ -88,12 +88,15 @@ package enum DatabaseFile {
     // installed. On a file system without links, the path is briefly empty.
     for suffix in ["-wal", "-journal", ""] where suffix.isEmpty || access(path + suffix, F_OK) == 0 {
       if link(path + suffix, aside + suffix) != 0 && rename(path + suffix, aside + suffix) != 0 {
-        throw SystemError(code: errno)
+        let error = SystemError(code: errno)
+        bringBack(aside, to: path)
+        throw error
       }
     }
     return aside
   }
 
+  /// Also after only some of the files were set aside.
   private static func bringBack(_ aside: String, to path: String) {
     for suffix in ["", "-wal", "-journal"] {
       // rename(2) does nothing if both names are links to one file, so the second name is removed afterwards.
