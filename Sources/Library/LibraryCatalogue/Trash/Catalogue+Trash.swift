@@ -190,18 +190,20 @@ extension Catalogue {
   ) throws(AssetSourceError) {
     do {
       // A counted write, because the file may be in the library: caches must be invalidated.
-      try pool.write { db in
+      try pool.writeWithoutTransaction { db in
         try self.file.checkingErrors(of: db, isWrite: true) {
-          try record.updateIdentity(file, to: identity, db)
-          try db.execute(
-            sql: """
-              UPDATE file SET inode = ?1, size = ?2, modified = ?3
-              WHERE path = ?4 AND asset = (SELECT asset FROM libraryAsset WHERE library = 0 AND localIdentifier = ?5)
-              """,
-            arguments: [
-              Int64(bitPattern: identity.inode), identity.size, identity.modified, Data(file.path),
-              record.identifier.rawValue,
-            ])
+          try Self.transaction(isLarge: false, db) { db in
+            try record.updateIdentity(file, to: identity, db)
+            try db.execute(
+              sql: """
+                UPDATE file SET inode = ?1, size = ?2, modified = ?3
+                WHERE path = ?4 AND asset = (SELECT asset FROM libraryAsset WHERE library = 0 AND localIdentifier = ?5)
+                """,
+              arguments: [
+                Int64(bitPattern: identity.inode), identity.size, identity.modified, Data(file.path),
+                record.identifier.rawValue,
+              ])
+          }
         }
       }
     } catch {

@@ -7,11 +7,19 @@ import PhotoModel
 import Synchronization
 
 extension LibraryFiles {
-  /// Moves the files of a deletion to the trash. A file that no longer exists counts as deleted; throws `diskMissing`
-  /// if it may be on an unmounted disk, and `fileRenamed` if it is at a path that is not scanned yet. If no file is
-  /// left, the sidecars stay, and the record keeps the primary file without a path in the trash: the asset is then
-  /// missing.
-  func moveToTrash(_ record: TrashRecord) throws(LibraryFilesError) {
+  /// The files of a deletion that no longer exist.
+  struct GoneFiles {
+    fileprivate let record: TrashRecord
+    fileprivate let files: [TrashRecord.File]
+    /// Whether no file of the asset is left.
+    fileprivate let areAll: Bool
+  }
+
+  /// Moves the files of a deletion to the trash. Throws `diskMissing` if one may be on an unmounted disk. If no file of
+  /// the asset is left, its sidecars stay.
+  ///
+  /// - Returns: the files that no longer exist, for ``settle(_:)``; `nil` if all were moved.
+  func moveToTrash(_ record: TrashRecord) throws(LibraryFilesError) -> GoneFiles? {
     var gone: [TrashRecord.File] = []
     var hasMoved = false
     for file in record.files {
@@ -21,17 +29,58 @@ extension LibraryFiles {
         hasMoved = true
       } else {
         guard try isRecordedDiskMounted(at: file.path) else { throw .diskMissing(file.path) }
-        if try isInTransit(file, of: record) { throw .fileRenamed(file.path) }
         gone.append(file)
       }
       fault(.moved)
     }
-    for file in gone {
-      if file.number == 0 && !hasMoved {
+    return gone.isEmpty ? nil : GoneFiles(record: record, files: gone, areAll: !hasMoved)
+  }
+
+  /// Counts files that no longer exist as deleted. Throws `fileRenamed` if one may be at a path that is not scanned
+  /// yet. If no file of an asset is left, its record keeps the primary file without a path in the trash: the asset is
+  /// then missing. Call it once for a list, after its last file has moved.
+  ///
+  /// - Parameter gone: with the index of the change.
+  func settle(_ gone: [(index: Int, files: GoneFiles)]) throws(FileChangeFailure) {
+    if gone.isEmpty { return }
+    // A file that was renamed before it was looked for has raised an event by now.
+    let inTransit = watcher.withLock({ $0 })?.filesInTransit(in: root)
+    for (index, files) in gone {
+      do throws(LibraryFilesError) {
+        if let inTransit { try check(files, inTransit) }
+      } catch {
+        throw FileChangeFailure(index: index, reason: error)
+      }
+    }
+    for (index, files) in gone {
+      do throws(LibraryFilesError) {
+        try dropFromRecord(files)
+      } catch {
+        throw FileChangeFailure(index: index, reason: error)
+      }
+    }
+  }
+
+  /// Throws if one of the files was, or may have been, renamed to a path that is not scanned yet. The deletion of its
+  /// asset would miss it: a scan would add it as a new asset, or bring the deleted one back if users had changed that.
+  private func check(_ gone: GoneFiles, _ inTransit: FilesInTransit) throws(LibraryFilesError) {
+    for file in gone.files where !file.isSidecar {
+      let original = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.original(of: file, in: gone.record)
+      }
+      if let original, inTransit.contains(original.identity) { throw .fileRenamed(file.path) }
+    }
+  }
+
+  private func dropFromRecord(_ gone: GoneFiles) throws(LibraryFilesError) {
+    for file in gone.files {
+      if file.number == 0 && gone.areAll {
         let missing = TrashRecord.File(number: file.number, path: file.path, trashPath: [])
-        try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.updatePaths(of: missing, in: record) }
+        try inCatalogue { catalogue throws(AssetSourceError) in
+          try catalogue.updatePaths(of: missing, in: gone.record)
+        }
       } else {
-        try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
+        try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: gone.record) }
       }
     }
   }
@@ -67,17 +116,6 @@ extension LibraryFiles {
     if isRead { throw .fileReplaced(file.path) }
     let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
     if known.contains(where: { $0.path != file.path }) { throw .fileReplaced(file.path) }
-  }
-
-  /// Whether a missing file was, or may have been, renamed to a path that is not scanned yet. The deletion of its asset
-  /// would miss it, and a scan would add it as a new asset.
-  private func isInTransit(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) -> Bool {
-    guard !file.isSidecar, let watcher = watcher.withLock({ $0 }) else { return false }
-    let original = try inCatalogue { catalogue throws(AssetSourceError) in
-      try catalogue.original(of: file, in: record)
-    }
-    guard let original else { return false }
-    return watcher.filesInTransit(in: root).contains(original.identity)
   }
 
   /// The folder entry at a path; `nil` if it can't be looked up. Then it can't be moved either, and `move` throws the

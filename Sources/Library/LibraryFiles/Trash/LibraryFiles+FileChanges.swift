@@ -27,17 +27,19 @@ extension LibraryFiles: FileChangePreparing {
       let plans = try plans(changes, for: principal)
       steps = try writeIntents(changes, plans, for: principal)
       fault(.intended)
+      var gone: [(index: Int, files: GoneFiles)] = []
       for (index, step) in steps.enumerated() {
         do throws(LibraryFilesError) {
           if let plan = plans[index] {
             steps[index] = .createFromUpload(try placeUpload(plan, steps, for: principal))
-          } else {
-            try moveFiles(of: step)
+          } else if let files = try moveFiles(of: step) {
+            gone.append((index, files))
           }
         } catch {
           throw FileChangeFailure(index: index, reason: error)
         }
       }
+      try settle(gone)
     } catch {
       revert(PendingFileChanges(steps: steps, lock: lock), commitFailure: nil)
       throw error
@@ -281,8 +283,9 @@ extension LibraryFiles: FileChangePreparing {
     return StagedUploadChange(upload: plan.upload, content: content, principal: principal, partner: plan.partner)
   }
 
-  private func moveFiles(of step: PendingFileChanges.Step) throws(LibraryFilesError) {
-    guard let id = step.trash, let record = try record(id) else { return }
+  /// - Returns: the files of a deletion that no longer exist, if there are any.
+  private func moveFiles(of step: PendingFileChanges.Step) throws(LibraryFilesError) -> GoneFiles? {
+    guard let id = step.trash, let record = try record(id) else { return nil }
     if case .delete = step { return try moveToTrash(record) }
     for file in record.files {
       if try !move(file.trashPath, to: file.path) { throw .noSuchFile(file.trashPath) }
@@ -291,6 +294,7 @@ extension LibraryFiles: FileChangePreparing {
     }
     // If the list fails, reverting it creates the folder again.
     for file in record.files { removeTrashFolder(of: file.trashPath) }
+    return nil
   }
 
   /// Records the identity of a restored file if it is a copy of the deleted one, because the library was copied with

@@ -189,10 +189,22 @@ extension LibraryFiles {
         try inCatalogue { catalogue throws(AssetSourceError) in
           try catalogue.recordDeletion(of: record, files: files, now: now)
         }
+        logUnrecorded(trashPaths, besides: files, of: record)
         return true
       }
     }
     return false
+  }
+
+  /// Logs the files of a folder of the trash that are not in the record of their asset, such as a video that joined its
+  /// picture after the backup. They stay there when the asset is restored.
+  private func logUnrecorded(_ trashPaths: [[UInt8]], besides files: [TrashRecord.File], of record: TrashRecord) {
+    let recorded = Set(files.map(\.trashPath))
+    for trashPath in trashPaths where !recorded.contains(trashPath) {
+      logger.warning(
+        "file in the trash is not recorded",
+        metadata: ["asset": "\(record.identifier)", "path": "\(LibraryPath.display(trashPath))"])
+    }
   }
 
   /// Whether the files of a record are neither at their recorded paths in the trash nor back in the library.

@@ -7,8 +7,8 @@ import Logging
 import PhotoModel
 
 extension FileProbe {
-  /// The known file that was renamed to a probed file. `nil` if the new path has a row: only a scan of both paths can
-  /// decide which of the two assets gets that path.
+  /// The known file that was renamed to a probed file. `nil` if the new path has a row: only a scan of both paths could
+  /// decide which of the two assets gets that path, so the change list stores the file as an edit of that row's asset.
   package func formerFile(
     of file: ProbedFile, in catalogue: Catalogue, logger: Logger
   ) throws(AssetSourceError) -> KnownFile? {

@@ -52,7 +52,7 @@ struct ScanBatch {
   private(set) var claimedIDs: Set<Int64> = []
   /// Rows whose path now belongs to another file. Rows that are still unclaimed at the end are missing.
   private(set) var displaced: [KnownFile] = []
-  /// Paths of links whose row moved along with their target. The links are broken now and are recorded as unreadable.
+  /// Paths of links whose row moved along with their target. The links are broken now; their paths are scanned again.
   private(set) var brokenLinks: [[UInt8]] = []
   /// Former paths of files that lost an addition to their name, such as from `a.jpg~` to `a.jpg`. A file that is found
   /// at such a path now has swapped names with the other file, and is not a backup.
