@@ -45,7 +45,7 @@ package struct ChangeListExecutor: Sendable {
       }
     } catch {
       // An entry that failed has rolled the transaction back.
-      let isRolledBack = if case .failure = performed { true } else { false }
+      let isRolledBack = if case .failure? = performed { true } else { false }
       if prepared.steps.count > 0 { files.revert(prepared, commitFailure: isRolledBack ? nil : error) }
       if case .failure(let failure) = performed { throw failure }
       throw ChangeListError(.source(error))
