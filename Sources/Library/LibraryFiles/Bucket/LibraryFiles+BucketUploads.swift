@@ -5,9 +5,9 @@
 //     put, replacing nothing                          after a kill the next scan finds the object
 //     recorded in the catalogue, response sent
 //
-// The object is put without the lock, because this may take minutes, and scans and change lists need the lock. An object
-// that was put is never removed again: another daemon that shares the bucket may have received the same photograph
-// meanwhile and use this object, or may have put it.
+// The object is put without the lock, because this may take minutes, and scans and change lists need the lock. An
+// object that was put is never removed again: another daemon that shares the bucket may have received the same
+// photograph meanwhile and use this object, or may have put it.
 
 import ImageCodec
 import LibraryCatalogue
@@ -84,8 +84,8 @@ extension LibraryFiles {
 
   // MARK: Staged uploads
   //
-  // If the change of a staged upload fails, the object that was put for it stays without an asset. The next attempt uses
-  // it, or the next scan makes it an asset, as after an interrupted upload.
+  // If the change of a staged upload fails, the object that was put for it stays without an asset. The next attempt
+  // uses it, or the next scan makes it an asset, as after an interrupted upload.
 
   /// Puts the file of a staged upload, whose intent is already written, or uses an object with the same bytes and
   /// without an asset. The staged file stays until the change is committed.

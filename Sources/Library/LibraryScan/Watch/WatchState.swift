@@ -44,7 +44,7 @@ struct WatchState {
   /// Whether a full scan was requested because events were lost.
   var isFullScanRequested = false
   var firstScanRechecks = FirstScanRechecks()
-  /// Whether renamed files are at paths of lost events or dropped paths, which a full scan has begun to find. If it does
+  /// Whether paths were dropped or events lost before a full scan began, which finds renamed files there. If it does
   /// not walk the whole library, a later one finds them.
   private(set) var isFindingLostPaths = false
 

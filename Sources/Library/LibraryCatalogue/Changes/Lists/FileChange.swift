@@ -82,8 +82,8 @@ package protocol FileChangePreparing: Sendable {
 }
 
 /// Prepared changes that are not committed: the files are moved, but the assets are not changed yet. Finish with
-/// ``FileChangePreparing/revert(_:commitFailure:)``, or with `end()` after the transaction that applies every change was
-/// committed. Until then no other caller can move files.
+/// ``FileChangePreparing/revert(_:commitFailure:)``, or with `end()` after the transaction that applies every change
+/// was committed. Until then no other caller can move files.
 package struct PendingFileChanges: Sendable {
   package enum Step: Sendable {
     /// The row of the intent.
