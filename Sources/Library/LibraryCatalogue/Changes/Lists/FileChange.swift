@@ -1,8 +1,8 @@
 // The file operations of a change list, ordered so that a crash between any two steps leaves a consistent library:
 //
-//     prepare   write an intent for each asset in one transaction; then move every file and sync the folders commit
-//     within the transaction of the change list: remove or restore the assets, delete the intents revert    if that
-//     transaction failed: make sure that it stays undone, move the files back, delete the intents
+//     prepare   write an intent for each asset in one transaction; then move every file and sync the folders
+//     commit    within the transaction of the change list: remove or restore the assets, delete the intents
+//     revert    if that transaction failed: make sure that it stays undone, move the files back, delete the intents
 //
 // At start, an intent that is still there is reverted, or completed if its assets are already gone (see
 // LibraryFiles.recover).
