@@ -104,6 +104,32 @@ struct WatchedDaemonTests {
     #expect(!FileManager.default.fileExists(atPath: "\(daemon.library)/\(path)"))
   }
 
+  @Test("a list that makes a new folder for a photograph can delete one whose file is gone", arguments: [false, true])
+  func deletedBesideNewFolder(_ isDeletionFirst: Bool) throws {
+    // No scan reads the new folder.
+    let slow = ["--set", "watch.debounceMilliseconds=10000", "--set", "scan.settleSeconds=0"]
+    let daemon = try TestDaemon(
+      {
+        try $0.put(Self.picture, "a.jpg")
+        try $0.put(Self.picture + [1], "b.jpg")
+      }, arguments: Self.watching + slow + ["--set", "upload.template=new/{name}"])
+    try daemon.until("the first scan has ended") {
+      let metrics = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+      return metrics.contains("photod_library_scans_total{result=\"completed\"} 1\n")
+    }
+    let identifier = try #require(try assets(of: daemon) { $0.count == 2 }["a.jpg"])
+    let staged = try daemon.stage(Self.picture + [2], "?filename=c.jpg", ["Upload-Complete: ?1"])
+    let upload = try #require(staged.json["upload"] as? String)
+    #expect(unlink(daemon.library + "/a.jpg") == 0)
+    let entries = [
+      #"{"type": "deleteAsset", "asset": "\#(identifier)"}"#,
+      #"{"type": "createAsset", "upload": "\#(upload)", "placeholder": "$c"}"#,
+    ]
+    let changed = try daemon.change((isDeletionFirst ? entries : entries.reversed()).joined(separator: ", "))
+    #expect(changed.status == 200, "\(changed.json)")
+    #expect(try Set(assets(of: daemon) { $0.count == 2 }.keys) == ["b.jpg", "new/c.jpg"])
+  }
+
   @Test("after kills while watching, the catalogue is intact, and the next scan completes it")
   func kills() throws {
     let folders = try TestDaemon.Folders()

@@ -38,7 +38,7 @@ extension LibraryFiles {
 
   /// Counts files that no longer exist as deleted. Throws `fileRenamed` if one may be at a path that is not scanned
   /// yet. If no file of an asset is left, its record keeps the primary file without a path in the trash: the asset is
-  /// then missing. Call it once for a list, after its last file has moved.
+  /// then missing. Call it once for a list, after its last deletion and before it makes folders.
   ///
   /// - Parameter gone: with the index of the change.
   func settle(_ gone: [(index: Int, files: GoneFiles)]) throws(FileChangeFailure) {

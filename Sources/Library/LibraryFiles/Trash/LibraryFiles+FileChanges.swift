@@ -27,19 +27,20 @@ extension LibraryFiles: FileChangePreparing {
       let plans = try plans(changes, for: principal)
       steps = try writeIntents(changes, plans, for: principal)
       fault(.intended)
-      var gone: [(index: Int, files: GoneFiles)] = []
+      // Deletions first: the other steps may make folders, and while a new folder is not scanned, any missing file may
+      // have been renamed into it.
+      try moveDeletedFiles(of: steps)
       for (index, step) in steps.enumerated() {
         do throws(LibraryFilesError) {
           if let plan = plans[index] {
             steps[index] = .createFromUpload(try placeUpload(plan, steps, for: principal))
-          } else if let files = try moveFiles(of: step) {
-            gone.append((index, files))
+          } else {
+            try moveRestoredFiles(of: step)
           }
         } catch {
           throw FileChangeFailure(index: index, reason: error)
         }
       }
-      try settle(gone)
     } catch {
       revert(PendingFileChanges(steps: steps, lock: lock), commitFailure: nil)
       throw error
@@ -283,10 +284,24 @@ extension LibraryFiles: FileChangePreparing {
     return StagedUploadChange(upload: plan.upload, content: content, principal: principal, partner: plan.partner)
   }
 
-  /// - Returns: the files of a deletion that no longer exist, if there are any.
-  private func moveFiles(of step: PendingFileChanges.Step) throws(LibraryFilesError) -> GoneFiles? {
-    guard let id = step.trash, let record = try record(id) else { return nil }
-    if case .delete = step { return try moveToTrash(record) }
+  /// Moves the files of all deletions to the trash.
+  private func moveDeletedFiles(of steps: [PendingFileChanges.Step]) throws(FileChangeFailure) {
+    var gone: [(index: Int, files: GoneFiles)] = []
+    for (index, step) in steps.enumerated() {
+      guard case .delete(let id) = step else { continue }
+      do throws(LibraryFilesError) {
+        guard let record = try record(id), let files = try moveToTrash(record) else { continue }
+        gone.append((index, files))
+      } catch {
+        throw FileChangeFailure(index: index, reason: error)
+      }
+    }
+    try settle(gone)
+  }
+
+  /// Moves the files of a restoration back from the trash. The other steps move none here.
+  private func moveRestoredFiles(of step: PendingFileChanges.Step) throws(LibraryFilesError) {
+    guard case .restore(let id) = step, let record = try record(id) else { return }
     for file in record.files {
       if try !move(file.trashPath, to: file.path) { throw .noSuchFile(file.trashPath) }
       try recordCopy(file, of: record)
@@ -294,7 +309,6 @@ extension LibraryFiles: FileChangePreparing {
     }
     // If the list fails, reverting it creates the folder again.
     for file in record.files { removeTrashFolder(of: file.trashPath) }
-    return nil
   }
 
   /// Records the identity of a restored file if it is a copy of the deleted one, because the library was copied with
