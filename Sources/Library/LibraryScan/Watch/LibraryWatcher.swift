@@ -129,12 +129,16 @@ package final class LibraryWatcher: Sendable {
     }
     let now = clock.now()
     let (unwatched, failure) = state.withLock { state in
-      state.scanEnded(isWalkComplete: outcome.isWalkComplete)
+      let wasFindingLostPaths = state.scanEnded(
+        isWalkComplete: outcome.isWalkComplete, needsAnotherWalk: outcome.fullScanDelayNanoseconds != nil)
       state.isFullScanRequested = false
       if outcome.isComplete { state.removed = 0 }
       state.firstScanRechecks.fullScanEnded(outcome, from: start, now: now)
       if let pause = outcome.fullScanDelayNanoseconds { state.debouncer.scheduleFullScan(from: now + pause) }
-      for recheck in outcome.rechecks + outcome.followUps { state.debouncer.note(recheck, .file, now: now) }
+      // A file that was held back may be a renamed one whose event was lost.
+      let hints: EventDebouncer.PathHints = wasFindingLostPaths ? [.file, .arrived] : .file
+      for recheck in outcome.rechecks { state.debouncer.note(recheck, hints, now: now) }
+      for recheck in outcome.followUps { state.debouncer.note(recheck, .file, now: now) }
       for path in outcome.appeared {
         state.debouncer.note(Recheck(path: path, delayNanoseconds: 0), .file, now: now)
       }

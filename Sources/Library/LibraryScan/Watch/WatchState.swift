@@ -45,7 +45,7 @@ struct WatchState {
   var isFullScanRequested = false
   var firstScanRechecks = FirstScanRechecks()
   /// Whether paths were dropped or events lost before a full scan began, which finds renamed files there. If it does
-  /// not walk the whole library, a later one finds them.
+  /// not walk the whole library, or needs another walk, a later one finds them.
   private(set) var isFindingLostPaths = false
 
   init(events: FolderEvents, folderLimit: Int, debouncer: EventDebouncer.Limits) {
@@ -65,17 +65,23 @@ struct WatchState {
     watchFailure = nil
   }
 
-  /// - Parameter isWalkComplete: the scan walked the whole library.
-  mutating func scanEnded(isWalkComplete: Bool) {
+  /// - Parameters:
+  ///   - isWalkComplete: the scan walked the whole library.
+  ///   - needsAnotherWalk: only another full scan finds the files that were held back.
+  /// - Returns: whether the scan was to find renamed files whose paths were dropped or whose events were lost.
+  @discardableResult
+  mutating func scanEnded(isWalkComplete: Bool, needsAnotherWalk: Bool = false) -> Bool {
     statistics.unwatchedFolders = failedWatches
-    guard isWalkComplete else { return }
-    isFindingLostPaths = false
+    let wasFindingLostPaths = isFindingLostPaths
+    guard isWalkComplete else { return wasFindingLostPaths }
+    isFindingLostPaths = wasFindingLostPaths && needsAnotherWalk
     // A full scan finds renamed files at their new paths.
     for (cookie, pendingMove) in pendingMoves {
       for node in pendingMove.nodes { events.unwatch(tree.remove(node)) }
       pendingMoves[cookie]?.nodes = []
     }
     events.unwatch(tree.removeAll(notOfScan: scan))
+    return wasFindingLostPaths
   }
 
   mutating func willList(_ path: [UInt8], _ folder: LibraryFile, now: Int64) {
