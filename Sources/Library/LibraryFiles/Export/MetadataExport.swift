@@ -94,10 +94,11 @@ package struct MetadataExport {
     var summary = Summary()
     let calendar = try catalogue.localCalendar()
     let disks = try MountCheck(catalogue: catalogue, root: target, environment: .system)
-    let missingDisks = try isInLibrary ? disks.missingMounts() : []
     var cursor: PageCursor?
     repeat {
       let page = try catalogue.assets(fetch, FetchPageRequest(limit: Self.pageSize, cursor: cursor), for: .local)
+      // For each page, because a disk may be unmounted during a long export.
+      let missingDisks = try isInLibrary ? disks.missingMounts() : []
       for asset in page.assets where !options.includesOnlyEdited || isEdited(asset) {
         let sidecar = XMPSidecar(asset, includesLocation: options.includesLocations, calendar: calendar)
         if sidecar.isEmpty || VacantPath.isVacant(asset.original.path) { continue }
