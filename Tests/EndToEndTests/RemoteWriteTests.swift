@@ -184,22 +184,24 @@ struct RemoteWriteTests {
     }
   }
 
-  @Test func `Two uploads of one photograph at the same time make one object`() throws {
+  @Test(arguments: ["HEAD", "PUT"])
+  func `Two uploads of one photograph under one name at the same time make one object`(_ method: String) throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }
     let daemon = try remote.daemon(["--set", "upload.template={name}"])
     let server = remote.server
     let gate = Gate()
-    // The first upload reaches the store after the second one.
+    let isOfUpload: @Sendable (ScriptedServer.Request) -> Bool = {
+      $0.method == method && $0.path.hasSuffix("/new.jpg")
+    }
+    // The store handles this request of the first upload after the second upload.
     server.misbehave { [weak server] request in
-      guard let server, request.method == "PUT", server.requests.count(where: { $0.method == "PUT" }) == 1 else {
-        return nil
-      }
-      return [.wait(gate), .answer(412, [:], "<Error><Code>PreconditionFailed</Code></Error>")]
+      if let server, isOfUpload(request), server.requests.count(where: isOfUpload) == 1 { gate.wait() }
+      return nil
     }
     let responses = WaitingResponses()
     responses.begin(1) { try daemon.upload(Self.picture, "?filename=new.jpg") }
-    try daemon.until("the first upload is at the store") { server.requests.contains { $0.method == "PUT" } }
+    try daemon.until("the first upload is at the store") { server.requests.contains(where: isOfUpload) }
     let second = try daemon.upload(Self.picture, "?filename=new.jpg")
     #expect(second.status == 201, "\(second.json)")
     gate.open()

@@ -7,7 +7,8 @@
 //
 // The object is put without the lock, because this may take minutes, and scans and change lists need the lock. An
 // object that was put is never removed again: another daemon that shares the bucket may have received the same
-// photograph meanwhile and use this object, or may have put it.
+// photograph meanwhile and use this object, or may have put it. If the upload fails after that, the object stays: a
+// repeated upload by a caller with the read scope uses it, or else the next scan makes it an asset.
 
 import ImageCodec
 import LibraryCatalogue
@@ -40,8 +41,6 @@ extension LibraryFiles {
     }
     let key = try bucket.key(path)
     fault(.placed)
-    // Whatever fails from here on, the object stays: another daemon that shares the bucket may have received the same
-    // photograph and use this object. A repeated upload uses it, or the next scan makes it an asset.
     let lock = try acquireLock()
     defer { lock.unlock() }
     // A scan may have found the object first. If not, a concurrent upload of the same content may have finished first.
@@ -67,16 +66,18 @@ extension LibraryFiles {
     let new = NewFile(media: media, size: file.size, principal: principal)
     var number = 0
     while let path = try nextPath(like: wanted, for: new, after: &number) {
-      if let found = try bucket.head(path) {
+      let found = try bucket.head(path)
+      // Look again before each put: since the name was chosen, a concurrent upload may have recorded this content.
+      if let earlier = try earlierUpload(like: file, media, for: principal) { return .earlier(earlier) }
+      if let found {
         if principal.may(.read), object.hasBytes(of: found), try !isKnown(path) { return .object(path: path) }
         continue
       }
       if try bucket.put(object, at: path) { return .object(path: path) }
       // The object has appeared since `head`: the store wrote it and its response was lost, or another program wrote
       // it, or a concurrent upload.
-      if let found = try bucket.head(path), object.hasBytes(of: found) {
-        if try !isKnown(path) { return .object(path: path) }
-        if let earlier = try earlierUpload(like: file, media, for: principal) { return .earlier(earlier) }
+      if let found = try bucket.head(path), object.hasBytes(of: found), try !isKnown(path) {
+        return .object(path: path)
       }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
@@ -84,8 +85,8 @@ extension LibraryFiles {
 
   // MARK: Staged uploads
   //
-  // If the change of a staged upload fails, the object that was put for it stays without an asset. The next attempt
-  // uses it, or the next scan makes it an asset, as after an interrupted upload.
+  // If the change of a staged upload fails, the object that was put for it stays without an asset, as after an
+  // interrupted upload.
 
   /// Puts the file of a staged upload, whose intent is already written, or uses an object with the same bytes and
   /// without an asset. The staged file stays until the change is committed.
