@@ -133,7 +133,8 @@ enum MissingAssets {
   }
 
   /// The records of missing assets whose file has this fingerprint: those with its path come first, then those with its
-  /// name, then the newest ones. So the names of one file, and copies of it, come back as the assets that they were.
+  /// name, then the newest ones. So each name of one file, and each copy of it, preferably comes back as the asset
+  /// that it was.
   private static func records(
     with fingerprint: FileFingerprint, at path: [UInt8], _ db: Database
   ) throws -> [TrashRecord] {
