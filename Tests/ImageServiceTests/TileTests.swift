@@ -4,6 +4,7 @@ import ImageService
 import Logging
 import PhotoFixtures
 import PhotoModel
+import Synchronization
 import Testing
 
 @Suite("Tiles of large pictures")
@@ -184,11 +185,13 @@ struct TileTests {
       harness.manager.cancel(task)
       #expect(harness.renderLane.waitingCounts.interactive == 0)
     }
-    async let frame = fixture.frame(asset, Self.tile(1, 1, 0))
+    let made = Mutex<Derivation?>(nil)
+    _ = harness.request(asset, Self.tile(1, 1, 0)) { delivery in
+      if case .final(let frame) = delivery { made.withLock { $0 = frame.derivation } }
+    }
     try await harness.untilQueued(1)
     harness.unblockRenderLane()
-    let made = try await frame
-    #expect(made.derivation == .tile)
+    try await eventually("the tile") { made.withLock { $0 } == .tile }
   }
 
   @Test("a viewer that leaves while its pass is being prepared leaves nothing in the render lane")
