@@ -11,7 +11,7 @@ import Testing
 @Suite("Uploads with a temporary name")
 struct IncomingFileTests {
   @Test(
-    "a file that another process takes for abandoned before it is locked is made again, and then nobody removes it",
+    "if another process removes a new file before it is locked, the file is made again, and is kept from then on",
     arguments: [false, true])
   func takenForAbandoned(_ isRemoved: Bool) throws {
     let library = try TemporaryLibrary()

@@ -159,7 +159,7 @@ struct RestoredTrashTests {
     #expect(try trashed(catalogue) == [favourite])
     #expect(try library.scan(catalogue).removed == 0)
     #expect(try catalogue.asset(favourite, for: .local) == nil)
-    // The name tells whose a copied sidecar is.
+    // A copied sidecar has another inode; its name shows to which picture it belongs.
     if !isRenamed || !isCopied { #expect(try differences(catalogue) == []) }
     try files.perform([.restore(favourite)])
     let restored = try #require(try catalogue.asset(favourite, for: .local))

@@ -107,11 +107,10 @@ extension TrashTests {
     func databaseDidRollback(_ db: Database) {}
   }
 
-  @Test(
-    "while the catalogue can't be written, a failed change and a recovery leave its files where they are",
-    arguments: [false, true])
-  func unwritableCatalogue(_ isRestoring: Bool) throws {
-    let library = try TemporaryLibrary()
+  /// A library with one picture, whose deletion or restoration is prepared: its file has been moved.
+  private static func prepared(
+    _ library: TemporaryLibrary, _ isRestoring: Bool
+  ) throws -> (catalogue: Catalogue, files: LibraryFiles, before: Set<String>, change: PendingFileChanges) {
     try library.put(smallJPEG, "x/a.jpg")
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
@@ -119,7 +118,15 @@ extension TrashTests {
     let files = try library.files(catalogue)
     if isRestoring { try files.perform([.delete(asset)]) }
     let before = library.allFiles
-    let prepared = try files.prepare([isRestoring ? .restore(asset) : .delete(asset)], for: .local)
+    return (catalogue, files, before, try files.prepare([isRestoring ? .restore(asset) : .delete(asset)], for: .local))
+  }
+
+  @Test(
+    "while the catalogue can't be written, a failed change and a recovery leave its files where they are",
+    arguments: [false, true])
+  func unwritableCatalogue(_ isRestoring: Bool) throws {
+    let library = try TemporaryLibrary()
+    let (catalogue, files, before, prepared) = try Self.prepared(library, isRestoring)
     let moved = library.allFiles
     #expect(moved != before)
     let fault = CommitFault()
@@ -140,14 +147,7 @@ extension TrashTests {
     arguments: [false, true])
   func fullDisk(_ isRestoring: Bool) throws {
     let library = try TemporaryLibrary()
-    try library.put(smallJPEG, "x/a.jpg")
-    let catalogue = try library.catalogue()
-    try library.scan(catalogue)
-    let asset = try #require(try catalogue.everything()["x/a.jpg"]).localIdentifier
-    let files = try library.files(catalogue)
-    if isRestoring { try files.perform([.delete(asset)]) }
-    let before = library.allFiles
-    let prepared = try files.prepare([isRestoring ? .restore(asset) : .delete(asset)], for: .local)
+    let (catalogue, files, before, prepared) = try Self.prepared(library, isRestoring)
     let fault = CommitFault(.SQLITE_FULL)
     catalogue.pool.add(transactionObserver: fault, extent: .databaseLifetime)
     files.revert(prepared, commitFailure: .storageFailed(.full, ""))

@@ -38,8 +38,8 @@ extension ImagePipeline {
     let content = job.key.rendition.contentVersion
     // Others may have joined before `submit`.
     for waiting in tilePasses.jobs(of: content) { prioritize(ticket, for: waiting) }
-    // All may have left before `join`, which then added a job that nobody waits for, or before `submit`: the pass was
-    // removed, but there was no work to withdraw.
+    // The tasks may have left before `join`, which then added a job without a task. Or they left before `submit`: then
+    // their leaving removed the pass, but found no work to withdraw.
     if let abandoned = tilePasses.removeAbandoned(content) { renderLane.withdraw(abandoned) }
     if tilePasses.ticket(of: job) != ticket { renderLane.withdraw(ticket) }
     return true
